@@ -1,0 +1,62 @@
+"""GPUCB objects that outlive a trial, so that what was fitted once is not fitted again."""
+
+import threading
+from typing import Any
+
+from optuna.distributions import BaseDistribution
+from optuna.study import Study, StudyDirection
+
+from regretstop import GPUCB, Float, Space
+from regretstop_optuna._space import Distributions, space_from
+
+# A study has one space at a time. A few are kept for samplers that serve several studies.
+_KEPT = 4
+
+
+class Models:
+    """One GPUCB for each search space and direction.
+
+    Args:
+        **options: Arguments of `GPUCB`.
+
+    Attributes:
+        lock: Hold it while calling `get` and while using what it returned.
+
+    Raises:
+        ValueError: If the options are wrong, whatever the space will be.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        # The space is known after the first trial only, a wrong option should be reported before.
+        lengthscales = getattr(options.get("kernel"), "lengthscales", None) or (1.0,)
+        GPUCB(Space({str(axis): Float(0, 1) for axis in range(len(lengthscales))}), **options)
+        self._options = options
+        self._entries: list[tuple[dict[str, BaseDistribution], StudyDirection, GPUCB]] = []
+        self.lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.lock = threading.Lock()
+
+    def get(self, study: Study, distributions: Distributions) -> GPUCB:
+        """Return the model for the space; its axes are in alphabetical order.
+
+        Raises:
+            ValueError: If the distributions span no space, or declared lengthscales do not fit it.
+        """
+        key = dict(sorted(distributions.items())), study.direction
+        found = [entry for entry in self._entries if entry[:2] == key]
+        others = [entry for entry in self._entries if entry[:2] != key]
+        entry = found[0] if found else (*key, self._new(*key))
+        self._entries = [entry, *others[: _KEPT - 1]]
+        return entry[2]
+
+    def _new(self, distributions: Distributions, direction: StudyDirection) -> GPUCB:
+        return GPUCB(
+            space_from(distributions),
+            direction="maximize" if direction == StudyDirection.MAXIMIZE else "minimize",
+            **self._options,
+        )

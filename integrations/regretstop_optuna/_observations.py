@@ -1,0 +1,69 @@
+"""What a study's trials say about the objective: observations, and points to stay away from."""
+
+import datetime
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from optuna.trial import FrozenTrial, TrialState
+
+from regretstop import Observation
+from regretstop_optuna._attributes import point_of
+from regretstop_optuna._space import Distributions
+
+# A trial that has been running for this many times as long as the longest completed one, and this
+# many seconds on top, is taken for dead: its process was killed before it could say so.
+_STALE_FACTOR = 10.0
+_STALE_SECONDS = 60.0
+
+
+def observations(trials: Sequence[FrozenTrial]) -> list[Observation]:
+    """Return the finished trials as observations, in order of number.
+
+    A pruned trial was cut short and its last intermediate value is not one of the objective, so it
+    counts as failed. The infinities that Optuna lets pass are left to the model, which fits none.
+    """
+    return [
+        Observation(t.params, t.value if t.state == TrialState.COMPLETE else None, t.number)
+        for t in trials
+        if t.state.is_finished()
+    ]
+
+
+def n_finite(trials: Sequence[FrozenTrial]) -> int:
+    """Return the number of trials that give the model something to fit."""
+    return sum(map(_is_finite, trials))
+
+
+def running_points(
+    trials: Sequence[FrozenTrial], distributions: Distributions, *, but: FrozenTrial
+) -> list[dict[str, Any]]:
+    """Return the points that other trials are evaluating."""
+    now = datetime.datetime.now()
+    longest = max((_seconds(t, now) for t in trials if t.state == TrialState.COMPLETE), default=0.0)
+    patience = _STALE_FACTOR * longest + _STALE_SECONDS
+    return [
+        point_of(t, distributions)
+        for t in trials
+        if t.state == TrialState.RUNNING and t.number != but.number and _seconds(t, now) <= patience
+    ]
+
+
+def vain_points(trials: Sequence[FrozenTrial]) -> list[dict[str, Any]]:
+    """Return the points whose evaluation gave nothing to fit: pruned, failed or infinite."""
+    return [t.params for t in trials if t.state.is_finished() and not _is_finite(t)]
+
+
+def _is_finite(trial: FrozenTrial) -> bool:
+    return (
+        trial.state == TrialState.COMPLETE
+        and trial.value is not None
+        and math.isfinite(trial.value)
+    )
+
+
+def _seconds(trial: FrozenTrial, now: datetime.datetime) -> float:
+    """Return for how long the trial ran, until now if it still does."""
+    if trial.datetime_start is None:
+        return 0.0
+    return ((trial.datetime_complete or now) - trial.datetime_start).total_seconds()

@@ -1,0 +1,32 @@
+"""The few things of Optuna that have no public name, in one place.
+
+A sampler has to write to a trial that is still running, and under `HyperbandPruner` it is handed a
+view that hides the other brackets. Optuna's own samplers reach for the storage in both cases.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from optuna.study import Study
+from optuna.trial import FrozenTrial
+
+
+def all_trials(study: Study) -> Sequence[FrozenTrial]:
+    """Return every trial of the study, in order of number; the trials must not be modified.
+
+    `Study.get_trials` of a Hyperband bracket shows that bracket only, but a completed trial is an
+    observation of the objective whichever bracket it ran in.
+    """
+    return study._storage.get_all_trials(  # pyright: ignore[reportPrivateUsage]
+        study._study_id,  # pyright: ignore[reportPrivateUsage]
+        deepcopy=False,
+    )
+
+
+def publish(study: Study, trial: FrozenTrial, key: str, value: Any) -> None:
+    """Write a system attribute of a running trial, seen at once by every thread and process."""
+    study._storage.set_trial_system_attr(  # pyright: ignore[reportPrivateUsage]
+        trial._trial_id,  # pyright: ignore[reportPrivateUsage]
+        key,
+        value,
+    )

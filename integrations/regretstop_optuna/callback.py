@@ -1,0 +1,109 @@
+"""The callback that ends a study once its regret bound is small enough."""
+
+import contextlib
+import threading
+from typing import Any, Literal
+
+from optuna.study import Study
+from optuna.trial import FrozenTrial
+
+from regretstop.kernels import Kernel
+from regretstop.rules.base import Rule
+from regretstop_optuna import _attributes as attributes
+from regretstop_optuna._certify import require_one_objective
+from regretstop_optuna._logging import logger
+from regretstop_optuna._models import Models
+from regretstop_optuna.decision import assess, in_words, models_of, resolve_rule
+
+
+class RegretBoundCallback:
+    """Stops a study once the regret of its best trial is bounded by less than ε.
+
+        study = optuna.create_study(sampler=GPUCBSampler(seed=0))
+        study.optimize(objective, n_trials=256, callbacks=[RegretBoundCallback(epsilon=0.01)])
+
+    It works with any sampler, any number of threads, and several processes on one storage: the
+    decision is stored in the study, and every worker ends after its current trial. So are all
+    certificates, one per trial, for `plot_regret_bound` and `certificate_of`. A stored decision
+    counts later on only if it satisfies the rule, ε and δ of that time. To spend no trial at all
+    on a study that is already certified, ask `should_stop` before `optimize`.
+
+    Failed, pruned and infinite trials are no observations. A study with conditional or re-ranged
+    parameters, or with constraints, is not certified; the reason is logged once and stands in the
+    certificate, and the study runs on.
+
+    Coming from `optuna.terminator.TerminatorCallback`, which is deprecated: say with ε, in the
+    objective's own units, what the terminator estimated as the statistical error.
+    `report_cross_validation_scores` has no counterpart: one value per trial is enough. Nor has
+    `min_n_trials`: with too few trials the bound is infinite. `plot_terminator_improvement` becomes
+    `plot_regret_bound`, which shows the stored bounds, and so what was decided, instead of
+    computing them anew.
+
+    Args:
+        epsilon: ε in the objective's units; needed unless a rule is given.
+        delta: δ in (0, 1), the probability with which a bound may fail.
+        rule: A stopping rule; it overrides the two numbers. `UCBbr(epsilon, delta)` if None.
+        kernel: Kernel of the model; declared lengthscales belong to the parameters in alphabetical
+            order. Like the following, it is for studies with another sampler than `GPUCBSampler`,
+            which lends its own model.
+        noise_std: Deviation of the observation noise in the objective's units, or "learned".
+        hyperparameters: "map" estimates those of the kernel, "fixed" declares them.
+        mean: The objective's constant mean, for hyperparameters="fixed".
+
+    Raises:
+        ValueError: If an argument is out of its range; on the first call if the study has several
+            objectives.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float | None = None,
+        delta: float = 0.05,
+        rule: Rule | None = None,
+        kernel: Kernel | None = None,
+        noise_std: float | Literal["learned"] = "learned",
+        hyperparameters: Literal["map", "fixed"] = "map",
+        mean: float = 0.0,
+    ) -> None:
+        self._rule = resolve_rule(epsilon, delta, rule)
+        self._models = Models(
+            kernel=kernel,
+            noise_std=noise_std,
+            hyperparameters=hyperparameters,
+            mean=mean,
+            seed=0,
+        )
+        self._announced = False
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.Lock()
+
+    def __call__(self, study: Study, trial: FrozenTrial) -> None:
+        """Assess the study after a trial, and stop it if it is good enough.
+
+        Up to `n_jobs` threads call at once: one of them decides, the others find the decision.
+        """
+        require_one_objective(study)
+        with self._lock:
+            if not self._decided(study, trial.number):
+                return
+        # Outside `optimize` there is no loop to stop; the loop's owner asks `should_stop`.
+        with contextlib.suppress(RuntimeError):
+            study.stop()
+
+    def _decided(self, study: Study, trial: int) -> bool:
+        decision = attributes.latest(attributes.stored_decisions(study, self._rule))
+        if decision is None:
+            certificate = assess(study, trial, self._rule, models_of(study) or self._models)
+            self._announced |= certificate.stop
+            return certificate.stop
+        if not self._announced:
+            self._announced = True
+            logger.info(f"The study stops as decided before: {in_words(decision)}")
+        return True

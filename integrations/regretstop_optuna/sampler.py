@@ -1,0 +1,172 @@
+"""GP-UCB as an Optuna sampler."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from optuna.distributions import BaseDistribution
+from optuna.samplers import BaseSampler, RandomSampler
+from optuna.search_space import IntersectionSearchSpace
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+
+from regretstop.kernels import Kernel
+from regretstop_optuna._attributes import publish_proposal
+from regretstop_optuna._certify import require_one_objective
+from regretstop_optuna._logging import logger
+from regretstop_optuna._models import Models
+from regretstop_optuna._observations import n_finite, observations, running_points, vain_points
+from regretstop_optuna._space import free
+from regretstop_optuna._storage import all_trials
+
+
+class GPUCBSampler(BaseSampler):
+    """Samples the maximiser of an upper confidence bound, μ + √β σ, of a Gaussian process.
+
+    Give it to a study together with `RegretBoundCallback`, which then uses the same model.
+
+    Parameters that every completed trial has in common are sampled jointly. Others, which are
+    conditional or whose range changed, are sampled one by one by the independent sampler, as all
+    are while no trial is completed; a warning says so once. Completed trials count wherever they
+    come from: resumed, enqueued, added, or from another process. Pruned, failed and infinite ones
+    are not fitted, but the sampler moves on from where they were.
+
+    Threads may share the sampler. Each proposal is written to its trial before the next one is
+    made, so parallel workers, threads as well as processes on one storage, keep apart.
+
+    Args:
+        beta: β of the acquisition μ + √β σ (4.0: two deviations), "theory" or "matched"; see
+            `regretstop.GPUCB`.
+        seed: Seed of everything random. With `n_jobs` above 1 Optuna draws new seeds.
+        n_startup_trials: Trials before the model is used. As soon as the first completed one tells
+            the space, they follow a scrambled Sobol sequence.
+        kernel: Kernel of the Gaussian process. Declared lengthscales belong to the parameters in
+            alphabetical order.
+        noise_std: Deviation of the observation noise in the objective's units, or "learned".
+        hyperparameters: "map" estimates those of the kernel, "fixed" declares them.
+        mean: The objective's constant mean, for hyperparameters="fixed".
+        independent_sampler: Sampler for the parameters outside the joint space; a `RandomSampler`
+            with the same seed if None.
+
+    Raises:
+        ValueError: If an argument is out of its range, or the arguments do not go together.
+    """
+
+    def __init__(
+        self,
+        *,
+        beta: float | Literal["theory", "matched"] = 4.0,
+        seed: int | None = None,
+        n_startup_trials: int = 5,
+        kernel: Kernel | None = None,
+        noise_std: float | Literal["learned"] = "learned",
+        hyperparameters: Literal["map", "fixed"] = "map",
+        mean: float = 0.0,
+        independent_sampler: BaseSampler | None = None,
+    ) -> None:
+        if not isinstance(n_startup_trials, int) or n_startup_trials < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(
+                f"n_startup_trials must be an integer of at least 1, got {n_startup_trials!r}"
+            )
+        self.models = Models(
+            beta=beta,
+            kernel=kernel,
+            noise_std=noise_std,
+            hyperparameters=hyperparameters,
+            mean=mean,
+            n_initial=n_startup_trials,
+            seed=seed,
+        )
+        self._n_startup_trials = n_startup_trials
+        self._independent_sampler = independent_sampler or RandomSampler(seed=seed)
+        self._intersection = IntersectionSearchSpace()
+        self._warned_of_independent = False
+        self._warned_of_failure = False
+
+    def reseed_rng(self) -> None:
+        """Draw a new seed for the independent sampler, as Optuna asks of parallel workers.
+
+        The model needs none: what it proposes depends on the data and on the points in evaluation.
+        """
+        self._independent_sampler.reseed_rng()
+
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        """Refuse a multi-objective study before its first trial runs."""
+        require_one_objective(study)
+        self._independent_sampler.before_trial(study, trial)
+
+    def after_trial(
+        self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
+    ) -> None:
+        """Pass the call on to the independent sampler."""
+        self._independent_sampler.after_trial(study, trial, state, values)
+
+    def infer_relative_search_space(
+        self, study: Study, trial: FrozenTrial
+    ) -> dict[str, BaseDistribution]:
+        """Return the distributions that all completed trials have in common."""
+        with self.models.lock:
+            return free(self._intersection.calculate(study))
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """Return the next point, which is then visible to every other thread and process."""
+        require_one_objective(study)
+        if not search_space:
+            return {}
+        with self.models.lock:
+            trials = all_trials(study)
+            model = self.models.get(study, search_space)
+            away_from = running_points(trials, search_space, but=trial)
+            if n_finite(trials) >= self._n_startup_trials:
+                # Otherwise the same data would lead to the same failure again and again.
+                away_from += vain_points(trials)
+            model.replace_history(observations(trials), pending=away_from)
+            try:
+                params = model.ask()
+            except (ArithmeticError, ValueError) as error:
+                self._warn_of_failure(trial, error)
+                return {}
+            publish_proposal(study, trial, params, search_space)
+            return params
+
+    def sample_independent(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        param_name: str,
+        param_distribution: BaseDistribution,
+    ) -> Any:
+        """Return a value of one parameter that is not sampled jointly."""
+        require_one_objective(study)
+        if not self._warned_of_independent:
+            self._warn_if_not_joint(study, trial, param_name, param_distribution)
+        return self._independent_sampler.sample_independent(
+            study, trial, param_name, param_distribution
+        )
+
+    def _warn_if_not_joint(
+        self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution
+    ) -> None:
+        with self.models.lock:
+            joint = self._intersection.calculate(study)
+        is_first = all(t.state != TrialState.COMPLETE for t in all_trials(study))
+        # A trial that began before the first one was completed samples everything here.
+        if is_first or joint.get(name) == distribution:
+            return
+        self._warned_of_independent = True
+        logger.warning(
+            f"Parameter {name!r} of trial {trial.number} is sampled by "
+            f"{type(self._independent_sampler).__name__} and not by the model: it is conditional, "
+            "or its range has changed, so the completed trials do not have it in common. Further "
+            "ones of this kind are too, without another warning. The search is less efficient, and "
+            "no regret bound is certified for such a study."
+        )
+
+    def _warn_of_failure(self, trial: FrozenTrial, error: Exception) -> None:
+        if not self._warned_of_failure:
+            self._warned_of_failure = True
+            logger.warning(
+                f"The model could not be fitted for trial {trial.number} ({error}): the trial is "
+                f"sampled by {type(self._independent_sampler).__name__}."
+            )

@@ -1,0 +1,68 @@
+"""Stop a hyperparameter search when it is provably good enough.
+
+The public names are loaded when they are first used: scipy is most of what importing them costs, and a program that
+only imports the package, such as a command line that prints its help, should not wait for it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from regretstop.bound import RegretBound, instantaneous_regret_bound
+    from regretstop.certificate import Certificate
+    from regretstop.kernels import Matern52, SquaredExponential
+    from regretstop.optimizer import GPUCB, Observation, Result, minimize
+    from regretstop.rules.base import Rule
+    from regretstop.rules.optimality_gap import OptimalityGap
+    from regretstop.rules.ucb_br import UCBbr
+    from regretstop.space import Categorical, Float, Int, Space
+
+__all__ = [
+    "GPUCB",
+    "Categorical",
+    "Certificate",
+    "Float",
+    "Int",
+    "Matern52",
+    "Observation",
+    "OptimalityGap",
+    "RegretBound",
+    "Result",
+    "Rule",
+    "Space",
+    "SquaredExponential",
+    "UCBbr",
+    "instantaneous_regret_bound",
+    "minimize",
+]
+
+_HOME = {
+    "RegretBound": "bound",
+    "instantaneous_regret_bound": "bound",
+    "Certificate": "certificate",
+    "Matern52": "kernels",
+    "SquaredExponential": "kernels",
+    "GPUCB": "optimizer",
+    "Observation": "optimizer",
+    "Result": "optimizer",
+    "minimize": "optimizer",
+    "Rule": "rules.base",
+    "OptimalityGap": "rules.optimality_gap",
+    "UCBbr": "rules.ucb_br",
+    "Categorical": "space",
+    "Float": "space",
+    "Int": "space",
+    "Space": "space",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,187 @@
+"""The certificate: what a rule concluded from the data, as numbers and in words."""
+
+import math
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from typing import Any, Literal, Self, get_args
+
+Guarantee = Literal["theorem", "model", "heuristic"]
+"""What a bound is: proven, proven given the fitted model, or without proof at these settings."""
+
+_VERSION = 1
+_NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+_ASSUMPTION = {
+    "theorem": "given the kernel and the noise you declared",
+    "model": "given the fitted model (its hyperparameters were estimated from the data)",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate:
+    """How far the incumbent can be from the optimum, and whether that is close enough to stop.
+
+    `print(certificate)` says it in words. Certificates are equal if all their fields are.
+
+    Attributes:
+        rule: Class name of the rule, such as "UCBbr".
+        bound: Upper bound on f* − f(incumbent), in the objective's units; inf if nothing can be
+            said.
+        epsilon: ε, the tolerance asked for, in the objective's units.
+        delta: δ, the risk asked for: the probability that the bound may fail.
+        guarantee: What the bound is: "theorem" (the user declared kernel and noise, and every
+            precondition held), "model" (the same, given estimated hyperparameters) or "heuristic"
+            (no proof at these settings).
+        incumbent: Number of the certified trial; None if there is none.
+        incumbent_value: Its observed value, in the objective's own sign and units.
+        n_observations: Number of completed observations that entered the fit.
+        n_excluded: Number of observations that did not: failed, not finite or outside the space.
+        optimality_gap: The certified optimality gap at the same data, in the objective's units; it
+            equals the bound if that is what the rule computes.
+        optimality_gap_guarantee: What the gap is, "theorem" or "model".
+        optimality_gap_incumbent: Number of the trial that the gap is about, which may be another
+            one than the incumbent.
+        reason: In words, why to stop, or why not, or why the bound is infinite.
+        terms: The numbers behind the bound, by name; JSON scalars, to be read only. The strings
+            "inf", "-inf" and "nan" are reserved.
+    """
+
+    rule: str
+    bound: float
+    epsilon: float
+    delta: float
+    guarantee: Guarantee
+    incumbent: int | None
+    incumbent_value: float | None
+    n_observations: int
+    n_excluded: int
+    optimality_gap: float
+    optimality_gap_guarantee: Guarantee
+    optimality_gap_incumbent: int | None
+    reason: str
+    terms: Mapping[str, float | int | str] = field(hash=False)
+
+    @property
+    def stop(self) -> bool:
+        """Whether the bound is below ε."""
+        return bool(self.bound < self.epsilon)  # numpy's bool is no JSON
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the certificate as strict JSON: infinities and NaN become strings.
+
+        Returns:
+            The fields, and "version" and "stop". `from_dict` is the inverse.
+        """
+        values = {f.name: _to_json(getattr(self, f.name)) for f in fields(self)}
+        values["terms"] = {name: _to_json(value) for name, value in self.terms.items()}
+        return {"version": _VERSION, **values, "stop": self.stop}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Return the certificate that `to_dict` turned into a dictionary.
+
+        Args:
+            data: The dictionary. "stop" is not read: it follows from the rest.
+
+        Raises:
+            ValueError: If the version is unknown, a field is missing or a guarantee has no meaning.
+        """
+        if data.get("version") != _VERSION:
+            raise ValueError(f"version must be {_VERSION}, got version={data.get('version')!r}")
+        names = [f.name for f in fields(cls)]
+        missing = [name for name in names if name not in data]
+        if missing:
+            raise ValueError(f"data must have every field, got none for {', '.join(missing)}")
+        for name in ("guarantee", "optimality_gap_guarantee"):
+            if data[name] not in get_args(Guarantee):
+                raise ValueError(
+                    f"{name} must be one of {get_args(Guarantee)}, got {name}={data[name]!r}"
+                )
+        values = {name: data[name] for name in names}
+        for name in ("bound", "epsilon", "delta", "incumbent_value", "optimality_gap"):
+            values[name] = _from_json(values[name])
+        values["terms"] = {name: _from_json(value) for name, value in data["terms"].items()}
+        return cls(**values)
+
+    def __str__(self) -> str:
+        lines = [f"{'Stop' if self.stop else 'Go on'} ({self.rule}, ε = {self.epsilon:.4g})"]
+        lines[0] += f": {self.reason}"
+        lines += self._statement()
+        # The gap would only repeat the statement where the rule is the gap itself.
+        same = (self.bound, self.guarantee, self.incumbent) == (
+            self.optimality_gap,
+            self.optimality_gap_guarantee,
+            self.optimality_gap_incumbent,
+        )
+        if not same:
+            lines.append(self._gap_statement())
+        observations = (
+            "1 observation" if self.n_observations == 1 else (f"{self.n_observations} observations")
+        )
+        lines.append(
+            f"Based on {observations}; {self.n_excluded} left out "
+            "(failed, not finite or outside the space)."
+        )
+        return "\n".join(lines)
+
+    def _statement(self) -> list[str]:
+        if not math.isfinite(self.bound):
+            return ["Nothing can be said yet about how far the best trial is from the optimum."]
+        claim = f"the optimum is at most {_rounded_up(self.bound)} better than"
+        trial = "the incumbent" if self.incumbent is None else f"trial {self.incumbent}"
+        if self.incumbent_value is not None:
+            trial += f" (observed value {_rounded(self.incumbent_value)})"
+        if self.guarantee == "heuristic":
+            return [f"The rule estimates that {claim} {trial};", "no proof at these settings."]
+        return [
+            f"With probability at least {_confidence(self.delta)}, {_ASSUMPTION[self.guarantee]},",
+            f"{claim} {trial}.",
+        ]
+
+    def _gap_statement(self) -> str:
+        if not math.isfinite(self.optimality_gap):
+            return "Certified optimality gap: none."
+        words = f"at most {_rounded_up(self.optimality_gap)}"
+        if self.optimality_gap_incumbent is not None:
+            words += f" for trial {self.optimality_gap_incumbent}"
+        if self.optimality_gap_guarantee == "heuristic":
+            return f"Optimality gap: {words}; no proof at these settings."
+        return (
+            f"Certified optimality gap: {words}, with probability at least "
+            f"{_confidence(self.delta)},\n{_ASSUMPTION[self.optimality_gap_guarantee]}."
+        )
+
+
+def _to_json(value: Any) -> Any:
+    """Return a scalar as plain Python, numpy's included, and what JSON cannot say as a string."""
+    if isinstance(value, bool | str) or value is None:
+        return value
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real):
+        number = float(value)
+        return number if math.isfinite(number) else str(number)
+    return value
+
+
+def _from_json(value: Any) -> Any:
+    return _NON_FINITE.get(value, value) if isinstance(value, str) else value
+
+
+def _digits(value: Decimal, rounding: str) -> str:
+    return f"{float(Context(prec=4, rounding=rounding).plus(value)):.4g}"
+
+
+def _rounded(value: float) -> str:
+    return _digits(Decimal(repr(float(value))), ROUND_HALF_EVEN)
+
+
+def _rounded_up(bound: float) -> str:
+    """Return a bound in four digits; upwards, since fewer digits must not claim more."""
+    return _digits(Decimal(repr(float(bound))), ROUND_CEILING)
+
+
+def _confidence(delta: float) -> str:
+    """Return 1 − δ in four digits; downwards, since fewer digits must not claim more."""
+    return _digits(1 - Decimal(repr(float(delta))), ROUND_FLOOR)

@@ -1,0 +1,253 @@
+"""The global maximum of an acquisition over a mixed space.
+
+An acquisition is a function of the posterior mean and deviation. The deviation and mean of the candidate points are
+computed once per posterior and serve every acquisition: a rule that raises its width a little, or the sampler that
+asks for the next point, pays for the gradient ascent only.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regretstop.posterior import Posterior
+from regretstop.space import Space
+
+Array = NDArray[np.float64]
+How = Literal["enumerated", "searched"]
+
+_ENUMERATE_UP_TO = 10_000
+_N_SOBOL = 512
+_N_STARTS = 8
+_N_CENTERS = 8
+_N_AROUND = 16
+# Around the best data: from a tenth of a lengthscale to close to all of it.
+_SPREADS = (0.05, 0.2)
+_TABLE_UP_TO = 64
+_MAX_SWEEPS = 60
+
+
+class Acquisition(Protocol):
+    """A function of posterior mean and deviation, to be maximised."""
+
+    def __call__(self, mean: Array, std: Array) -> Array:
+        """Return the values, shape (m,)."""
+        ...
+
+    def slopes(self, mean: Array, std: Array) -> tuple[Array, Array]:
+        """Return the derivatives with respect to mean and deviation, shape (m,) each."""
+        ...
+
+
+@dataclass(frozen=True)
+class UpperConfidenceBound:
+    """μ(x) + √β σ(x)."""
+
+    sqrt_beta: float
+
+    def __call__(self, mean: Array, std: Array) -> Array:
+        """Return the values, shape (m,)."""
+        return mean + self.sqrt_beta * std
+
+    def slopes(self, mean: Array, std: Array) -> tuple[Array, Array]:
+        """Return the derivatives with respect to mean and deviation, shape (m,) each."""
+        return np.ones_like(mean), np.full_like(std, self.sqrt_beta)
+
+
+@dataclass(frozen=True)
+class Maximum:
+    """Where an acquisition is largest.
+
+    Attributes:
+        point: Encoded, shape (d,).
+        value: Of the acquisition, standardised.
+        mean: Posterior mean there.
+        std: Posterior deviation there.
+        how: "enumerated" if every point of the space was tried, else "searched".
+    """
+
+    point: Array
+    value: float
+    mean: float
+    std: float
+    how: How
+
+
+class Search:
+    """Maximises acquisitions of one posterior.
+
+    Args:
+        posterior: The posterior.
+        space: The space that its points are encoded by.
+        observed: Encoded points of the data, shape (n, d); the neighbourhood of the best is searched too.
+        seed: Of the Sobol points and of the neighbourhood.
+    """
+
+    def __init__(self, posterior: Posterior, space: Space, observed: Array, seed: int) -> None:
+        self.posterior = posterior
+        self._space = space
+        self._enumerated = space.size <= _ENUMERATE_UP_TO
+        self._memo: dict[Acquisition, Maximum] = {}
+        self._numeric = space.categories == 0
+        self._discrete = np.isfinite(space.counts)
+        if self._enumerated:
+            self._candidates = space.enumerate()
+        else:
+            self._candidates = self._spread_out(observed, seed)
+        self._mean, self._std = _in_batches(posterior, self._candidates)
+
+    def maximize(self, acquisition: Acquisition) -> Maximum:
+        """Return the largest value found and where."""
+        if acquisition not in self._memo:
+            self._memo[acquisition] = self._maximize(acquisition)
+        return self._memo[acquisition]
+
+    def _maximize(self, acquisition: Acquisition) -> Maximum:
+        values = acquisition(self._mean, self._std)
+        if self._enumerated:
+            best = int(np.argmax(values))
+            point = self._candidates[best]
+            return Maximum(
+                point,
+                float(values[best]),
+                float(self._mean[best]),
+                float(self._std[best]),
+                "enumerated",
+            )
+        starts = self._candidates[_distinct_best(values, self._candidates, _N_STARTS)]
+        points = self._climb(acquisition, starts, self._numeric)
+        if np.any(self._discrete):
+            # The ascent treated integers as continuous: go back to the lattice, then move along it.
+            points = self._space.snap(points)
+            order = np.argsort(-self._evaluate(acquisition, points))[:3]
+            points = np.array([self._move(acquisition, points[i]) for i in order])
+        best = points[int(np.argmax(self._evaluate(acquisition, points)))]
+        continuous = self._numeric & ~self._discrete
+        if np.any(continuous):
+            best = self._climb(acquisition, best[None], continuous)[0]
+        # A start is never given up for a point that the ascent left lower.
+        finalists = np.vstack([best[None], points, starts[:1]])
+        mean, std = self.posterior.mean_std(finalists)
+        finals = acquisition(mean, std)
+        winner = int(np.argmax(finals))
+        return Maximum(
+            finalists[winner],
+            float(finals[winner]),
+            float(mean[winner]),
+            float(std[winner]),
+            "searched",
+        )
+
+    def _spread_out(self, observed: Array, seed: int) -> Array:
+        sobol = sobol_points(self._space, _N_SOBOL, seed)
+        if len(observed) == 0:
+            return sobol
+        mean, _ = self.posterior.mean_std(observed)
+        centers = observed[_distinct_best(mean, observed, _N_CENTERS)]
+        rng = np.random.default_rng(seed)
+        steps = rng.standard_normal((len(centers), _N_AROUND, centers.shape[1]))
+        steps *= np.resize(_SPREADS, _N_AROUND)[:, None] * np.minimum(
+            self.posterior.lengthscales, 1.0
+        )
+        around = (centers[:, None, :] + np.where(self._numeric, steps, 0.0)).reshape(
+            -1, centers.shape[1]
+        )
+        # The centres themselves: a narrow peak at the data must not be missed by the noise of the neighbours.
+        return np.vstack([sobol, self._space.snap(centers), self._space.snap(around)])
+
+    def _evaluate(self, acquisition: Acquisition, points: Array) -> Array:
+        return acquisition(*self.posterior.mean_std(points))
+
+    def _climb(self, acquisition: Acquisition, starts: Array, free: NDArray[np.bool_]) -> Array:
+        """Run one L-BFGS-B over all starts at once: the sum of their values separates, its evaluation is shared."""
+        from scipy.optimize import minimize  # slow to import, and not needed to import the package
+
+        if not np.any(free):
+            return starts
+        low, high = self._space.snap(
+            np.vstack([np.zeros(starts.shape[1]), np.ones(starts.shape[1])])
+        )
+        points = starts.copy()
+
+        def negative(flat: Array) -> tuple[float, Array]:
+            points[:, free] = flat.reshape(len(starts), -1)
+            mean, std, mean_gradient, std_gradient = self.posterior.mean_std_gradient(points)
+            by_mean, by_std = acquisition.slopes(mean, std)
+            gradient = by_mean[:, None] * mean_gradient + by_std[:, None] * std_gradient
+            return -float(np.sum(acquisition(mean, std))), -gradient[:, free].ravel()
+
+        bounds = list(
+            zip(np.tile(low[free], len(starts)), np.tile(high[free], len(starts)), strict=True)
+        )
+        result = minimize(
+            negative,
+            points[:, free].ravel(),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"maxiter": 60, "ftol": 1e-10},
+        )
+        points[:, free] = np.asarray(result.x).reshape(len(starts), -1)
+        return points
+
+    def _move(self, acquisition: Acquisition, point: Array) -> Array:
+        """Change one discrete axis at a time while that helps."""
+        value = float(self._evaluate(acquisition, point[None])[0])
+        for _ in range(_MAX_SWEEPS):
+            moves = self._moves(point)
+            values = self._evaluate(acquisition, moves)
+            best = int(np.argmax(values))
+            if values[best] <= value:
+                break
+            point, value = moves[best], float(values[best])
+        return point
+
+    def _moves(self, point: Array) -> Array:
+        moves: list[Array] = []
+        for j in np.flatnonzero(self._discrete):
+            if self._space.counts[j] <= _TABLE_UP_TO:
+                coordinates = self._space.axis_values(int(j))
+            else:  # near and far steps instead of a table of the range
+                steps = 0.5 ** np.arange(1, 31)
+                coordinates = point[j] + np.concatenate(
+                    [-steps, steps, [1.0, -1.0] / self._space.counts[j]]
+                )
+            moved = np.repeat(point[None], len(coordinates), axis=0)
+            moved[:, j] = coordinates
+            moves.append(moved)
+        return self._space.snap(np.vstack(moves))
+
+
+def sobol_points(space: Space, n: int, seed: int) -> Array:
+    """Return the first n points of a scrambled Sobol sequence, rounded to the space; shape (n, d)."""
+    unit = _unit_sobol(space.dim, 1 << max(n - 1, 0).bit_length(), seed)[:n].copy()
+    categorical = space.categories > 0
+    unit[:, categorical] = np.floor(unit[:, categorical] * space.categories[categorical])
+    return space.snap(unit)
+
+
+@lru_cache(maxsize=8)
+def _unit_sobol(dim: int, n: int, seed: int) -> Array:
+    from scipy.stats.qmc import Sobol  # slow to import, and not needed to import the package
+
+    points = Sobol(dim, scramble=True, rng=seed).random(n)
+    points.setflags(write=False)
+    return points
+
+
+def _distinct_best(values: Array, points: Array, n: int) -> NDArray[np.intp]:
+    """Return the indices of the n largest values, no two of (nearly) the same point."""
+    chosen: list[int] = []
+    for i in np.argsort(-values, kind="stable")[: 4 * n]:
+        if all(np.max(np.abs(points[i] - points[k])) > 1e-3 for k in chosen):
+            chosen.append(int(i))
+            if len(chosen) == n:
+                break
+    return np.array(chosen)
+
+
+def _in_batches(posterior: Posterior, points: Array, size: int = 2048) -> tuple[Array, Array]:
+    parts = [posterior.mean_std(points[i : i + size]) for i in range(0, len(points), size)]
+    return np.concatenate([mean for mean, _ in parts]), np.concatenate([std for _, std in parts])

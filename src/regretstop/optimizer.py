@@ -1,0 +1,394 @@
+"""GP-UCB by ask and tell, with a certificate at any moment; `minimize` for programs without a framework."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regretstop.bound import theory_sqrt_beta
+from regretstop.certificate import Certificate
+from regretstop.kernels import Kernel, Matern52
+from regretstop.maximize import Search, UpperConfidenceBound, sobol_points
+from regretstop.rules.base import Rule
+from regretstop.rules.gap import certified_gap, grid_for, ledger_for, log_n_exact, sloped_axes
+from regretstop.snapshot import Beta, Snapshot
+from regretstop.space import Space
+from regretstop.surrogate import Fit, Surrogate, Treatment
+
+Array = NDArray[np.float64]
+Direction = Literal["maximize", "minimize"]
+
+# The risk behind the widths of beta="theory" and "matched" when the sampler asks for the next point; a rule uses
+# its own δ. It changes where the sampler looks, never what a certificate says.
+_SAMPLER_DELTA = 0.05
+_SAMPLER_N_L = 10.0
+# With fewer observations no posterior says anything.
+_FEWEST = 3
+_UNVISITED_TRIES = 64
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One evaluation of the objective.
+
+    Attributes:
+        params: The parameters.
+        value: The observed value; None if the evaluation failed.
+        number: The trial number, by which certificates name it.
+    """
+
+    params: Mapping[str, Any]
+    value: float | None
+    number: int
+
+
+@dataclass(frozen=True)
+class _Encoded:
+    """The observations as the surrogate sees them: encoded, and with the sign of a maximised objective."""
+
+    points: Array
+    values: Array
+    numbers: NDArray[np.intp]
+    inside: NDArray[np.bool_]
+    n_excluded: int
+
+
+class GPUCB:
+    """Bayesian optimization by GP-UCB on a mixed space.
+
+    Every decision is a function of the history, the pending points and the seed: a process that is started again
+    with the same history goes on as the first would have. Not safe for concurrent calls.
+
+    Args:
+        space: The search space.
+        direction: "maximize" or "minimize".
+        beta: β of the acquisition μ + √β σ, as in BoTorch (4.0 is √β = 2, the paper's experiment); "theory" for the
+            paper's β_t; "matched" for the width √α of the certified optimality gap, whose maximiser is the point
+            that keeps the gap from closing.
+        kernel: The kernel: a bare family where its hyperparameters are estimated.
+        noise_std: Deviation of the observation noise: "learned", or a number in the objective's units (0: none).
+        hyperparameters: "map" estimates them; "fixed" declares kernel, noise and mean, which is the theorem's setting.
+        mean: The constant mean of the objective, for "fixed"; otherwise it is estimated.
+        n_initial: Observations before the model is used; points of a scrambled Sobol sequence until then.
+        seed: Seed of everything random; None for a fresh one.
+
+    Raises:
+        ValueError: If an argument is out of its range, or the arguments do not go together.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        *,
+        direction: Direction = "maximize",
+        beta: Beta = 4.0,
+        kernel: Kernel | None = None,
+        noise_std: float | Literal["learned"] = "learned",
+        hyperparameters: Treatment = "map",
+        mean: float = 0.0,
+        n_initial: int = 5,
+        seed: int | None = None,
+    ) -> None:
+        if direction not in ("maximize", "minimize"):
+            raise ValueError(f"direction must be 'maximize' or 'minimize', got {direction!r}")
+        check_beta(beta)
+        if not (isinstance(n_initial, int) and n_initial >= 1):
+            raise ValueError(f"n_initial must be an integer of at least 1, got {n_initial!r}")
+        if not math.isfinite(mean):
+            raise ValueError(f"mean must be finite, got {mean!r}")
+        self.space = space
+        self._sign = 1.0 if direction == "maximize" else -1.0
+        self._beta: Beta = beta
+        self._treatment = hyperparameters
+        self._n_initial = n_initial
+        self._seed = int(np.random.default_rng(seed).integers(2**31)) if seed is None else seed
+        self._surrogate = Surrogate(
+            space.categories,
+            kernel=Matern52() if kernel is None else kernel,
+            noise_std=noise_std,
+            hyperparameters=hyperparameters,
+            mean=self._sign * mean,
+        )
+        self._history: list[Observation] = []
+        self._pending: list[Mapping[str, Any]] = []
+        self._encoded: _Encoded | None = None
+        self._fitted: tuple[Fit, tuple[Search, ...]] | None = None
+
+    @property
+    def history(self) -> tuple[Observation, ...]:
+        """The observations in order."""
+        return tuple(self._history)
+
+    def ask(self) -> dict[str, Any]:
+        """Return the next parameters to evaluate; they stay pending until they are told."""
+        pending = self._encode_pending()
+        data = self._encode()
+        if len(data.values) + len(pending) < self._n_initial or len(data.values) == 0:
+            point = self._initial_point(np.vstack([data.points, pending]))
+        else:
+            point = self._next_point(data, pending)
+        params = self.space.decode(point)
+        self._pending.append(params)
+        return params
+
+    def tell(self, params: Mapping[str, Any], value: float | None) -> None:
+        """Record an evaluation of any point, asked for or not.
+
+        Args:
+            params: The parameters. A point outside the space's ranges is fitted, but never recommended; one that
+                cannot be encoded (a missing parameter, an unknown category) is recorded and left out of the fit.
+            value: The observed value. None, NaN and infinities are recorded and left out of the fit.
+        """
+        params = dict(params)
+        for i, pending in enumerate(self._pending):
+            if _same(pending, params):
+                del self._pending[i]
+                break
+        self._history.append(Observation(params, value, len(self._history)))
+        self._forget()
+
+    def replace_history(
+        self, observations: Sequence[Observation], pending: Sequence[Mapping[str, Any]] = ()
+    ) -> None:
+        """Take over the history that a framework holds.
+
+        Args:
+            observations: All evaluations, in an order that does not depend on who asks; certificates name them by
+                their numbers.
+            pending: Points that are being evaluated.
+        """
+        observations = list(observations)
+        if len(observations) != len(self._history) or any(
+            new != old for new, old in zip(observations, self._history, strict=True)
+        ):
+            self._history = observations
+            self._forget()
+        self._pending = list(pending)
+
+    def certificate(self, rule: Rule) -> Certificate:
+        """Return what the rule can say now, from the completed observations alone."""
+        return rule.assess(self.snapshot())
+
+    def snapshot(self) -> Snapshot:
+        """Return the data and the model as a rule sees them."""
+        data = self._encode()
+        n = len(data.values)
+        fewest = _FEWEST if self._treatment == "fixed" else max(_FEWEST, self.space.dim + 4)
+        obstacle: str | None = None
+        fit: Fit | None = None
+        searches: tuple[Search, ...] = ()
+        if n < fewest:
+            obstacle = f"too few observations: {n} of at least {fewest}"
+            if self._treatment != "fixed":
+                obstacle += f", one more than the {self.space.dim + 3} numbers that the model estimates from them"
+        elif not np.any(data.inside):
+            obstacle = "no observation lies in the space"
+        else:
+            fit, searches = self._fit(data)
+            if not fit.data.has_spread:
+                obstacle = (
+                    "all values are equal, which says nothing about how far the objective can vary"
+                )
+        return Snapshot(
+            space=self.space,
+            posteriors=fit.posteriors if fit else (),
+            searches=searches,
+            points=data.points[data.inside],
+            numbers=data.numbers[data.inside],
+            values=self._sign * data.values[data.inside],
+            scale=fit.data.scale if fit else 1.0,
+            beta=self._beta,
+            guarantee="theorem" if self._treatment == "fixed" else "model",
+            n_observations=n,
+            n_excluded=data.n_excluded,
+            test=max(n - fewest + 1, 1),
+            obstacle=obstacle,
+        )
+
+    def _forget(self) -> None:
+        self._encoded = None
+        self._fitted = None
+
+    def _encode(self) -> _Encoded:
+        if self._encoded is None:
+            points: list[Array] = []
+            values: list[float] = []
+            numbers: list[int] = []
+            for observation in self._history:
+                if observation.value is None or not math.isfinite(observation.value):
+                    continue
+                try:
+                    points.append(self.space.encode(observation.params))
+                except ValueError:  # a point of another space: recorded, not modelled
+                    continue
+                values.append(self._sign * float(observation.value))
+                numbers.append(observation.number)
+            stacked = np.array(points).reshape(-1, self.space.dim)
+            self._encoded = _Encoded(
+                points=stacked,
+                values=np.array(values),
+                numbers=np.array(numbers, dtype=np.intp),
+                inside=self.space.inside(stacked),
+                n_excluded=len(self._history) - len(values),
+            )
+        return self._encoded
+
+    def _encode_pending(self) -> Array:
+        points: list[Array] = []
+        for params in self._pending:
+            try:
+                points.append(self.space.encode(params))
+            except ValueError:  # a running trial of another space: nothing to stay apart from
+                continue
+        return np.array(points).reshape(-1, self.space.dim)
+
+    def _fit(self, data: _Encoded) -> tuple[Fit, tuple[Search, ...]]:
+        if self._fitted is None:
+            fit = self._surrogate.fit(data.points, data.values)
+            inside = data.points[data.inside]
+            self._fitted = (
+                fit,
+                tuple(Search(p, self.space, inside, self._seed) for p in fit.posteriors),
+            )
+        return self._fitted
+
+    def _initial_point(self, visited: Array) -> Array:
+        """Return the next Sobol point; on a small finite space one that was not visited, while there is one."""
+        index = len(self._history) + len(self._pending)
+        points = sobol_points(self.space, index + _UNVISITED_TRIES, self._seed)[index:]
+        if self.space.size > _UNVISITED_TRIES or len(visited) == 0:
+            return points[0]
+        unvisited = self.space.enumerate()
+        unvisited = unvisited[~_is_among(unvisited, visited)]
+        if len(unvisited) == 0:
+            return points[0]
+        fresh = points[~_is_among(points, visited)]
+        return fresh[0] if len(fresh) else unvisited[0]
+
+    def _next_point(self, data: _Encoded, pending: Array) -> Array:
+        _, searches = self._fit(data)
+        search = searches[0]
+        sqrt_beta = self._sqrt_beta(search)
+        if len(pending):
+            # Pretending that running points came out as expected moves the next one away from them.
+            search = Search(
+                search.posterior.condition_on(pending),
+                self.space,
+                data.points[data.inside],
+                self._seed,
+            )
+        return search.maximize(UpperConfidenceBound(sqrt_beta)).point
+
+    def _sqrt_beta(self, search: Search) -> float:
+        if not isinstance(self._beta, str):
+            return math.sqrt(self._beta)
+        ledger = ledger_for(self.space, _SAMPLER_DELTA, _SAMPLER_N_L, None)
+        if self._beta == "matched":
+            snapshot = self.snapshot()
+            if snapshot.obstacle is None:
+                return certified_gap(snapshot, ledger).sqrt_alpha
+        dim = int(np.sum(sloped_axes(self.space)))
+        slopes = grid_for(self.space, search.posterior, ledger).slopes
+        reach = dim * math.exp(float(np.mean(np.log(slopes)))) if dim else 0.0
+        t = len(self._encode().values) + 1
+        return theory_sqrt_beta(t, dim, _SAMPLER_DELTA, reach, log_n_exact(self.space))
+
+
+@dataclass(frozen=True)
+class Result:
+    """What `minimize` found.
+
+    Attributes:
+        params: Parameters of the certified trial, or of the best one where nothing is certified.
+        value: Its observed value.
+        certificate: The last certificate.
+        certificates: One per evaluation, in order.
+        history: All evaluations in order.
+    """
+
+    params: Mapping[str, Any]
+    value: float
+    certificate: Certificate
+    certificates: tuple[Certificate, ...]
+    history: tuple[Observation, ...]
+
+
+def minimize(
+    f: Callable[[dict[str, Any]], float],
+    space: Space,
+    *,
+    rule: Rule,
+    max_trials: int,
+    seed: int | None = None,
+    callback: Callable[[Observation, Certificate], None] | None = None,
+    **options: Any,
+) -> Result:
+    """Minimise f until the rule's bound falls below ε, or for max_trials evaluations.
+
+    Args:
+        f: The objective, of a dict of parameters. What it raises is not caught.
+        space: The search space.
+        rule: The stopping rule.
+        max_trials: The largest number of evaluations.
+        seed: Seed of everything random.
+        callback: Called after each evaluation.
+        **options: Further arguments of GPUCB.
+
+    Returns:
+        The result; `result.certificate` says whether and why it stopped.
+
+    Raises:
+        ValueError: If max_trials is below 1, or no evaluation gave a finite value.
+    """
+    if not (isinstance(max_trials, int) and max_trials >= 1):
+        raise ValueError(f"max_trials must be an integer of at least 1, got {max_trials!r}")
+    optimizer = GPUCB(space, direction="minimize", seed=seed, **options)
+    certificates: list[Certificate] = []
+    for _ in range(max_trials):
+        params = optimizer.ask()
+        optimizer.tell(params, f(params))
+        certificates.append(optimizer.certificate(rule))
+        if callback is not None:
+            callback(optimizer.history[-1], certificates[-1])
+        if certificates[-1].stop:
+            break
+    finite = [o for o in optimizer.history if o.value is not None and math.isfinite(o.value)]
+    if not finite:
+        raise ValueError(f"none of {len(optimizer.history)} evaluations gave a finite value")
+    number = certificates[-1].incumbent
+    chosen = optimizer.history[number] if certificates[-1].stop and number is not None else None
+    best = chosen or min(finite, key=lambda o: o.value if o.value is not None else math.inf)
+    assert best.value is not None
+    return Result(
+        best.params, float(best.value), certificates[-1], tuple(certificates), optimizer.history
+    )
+
+
+def check_beta(beta: object) -> None:
+    """Raise ValueError unless beta is "theory", "matched" or a finite number of at least 0."""
+    is_number = isinstance(beta, int | float) and not isinstance(beta, bool)
+    if not (
+        beta in ("theory", "matched")
+        if isinstance(beta, str)
+        else is_number and 0 <= float(str(beta)) < math.inf
+    ):
+        raise ValueError(
+            f"beta must be 'theory', 'matched' or a finite number of at least 0, got {beta!r}"
+        )
+
+
+def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return whether two parameter dicts agree; values that cannot be compared do not."""
+    try:
+        return one.keys() == other.keys() and all(
+            one[k] is other[k] or bool(one[k] == other[k]) for k in one
+        )
+    except (TypeError, ValueError):
+        return False
+
+
+def _is_among(points: Array, others: Array) -> NDArray[np.bool_]:
+    return np.any(np.all(np.abs(points[:, None, :] - others[None, :, :]) < 1e-9, axis=2), axis=1)

@@ -1,0 +1,243 @@
+"""The posterior of a Gaussian process, and what the rest of the package asks of any posterior.
+
+Notation (standardised values, encoded points):
+
+    s, ℓ, σ    prior deviation, lengthscales, noise deviation        prior_std, lengthscales, noise_std
+    K          s² ρ(X, X) + σ² diag(1/m), m repeats of each point     = L Lᵀ
+    c          1ᵀ K⁻¹ 1, the precision of the unknown constant mean
+"""
+
+import math
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+from scipy.spatial.distance import cdist
+
+from regretstop.kernels import Embedding, Kernel
+
+Array = NDArray[np.float64]
+
+# Relative to s²: a kernel matrix that is not positive definite in floating point gets the smallest of these
+# that helps on its diagonal. It acts as noise, so the posterior reports it.
+_JITTERS = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)
+
+
+class Posterior(Protocol):
+    """What rules and acquisitions need of a surrogate fitted to n observations in d dimensions.
+
+    All values are standardised and maximised; points are encoded by the Space.
+    """
+
+    @property
+    def prior_std(self) -> float:
+        """s, the prior deviation of the objective."""
+        ...
+
+    @property
+    def noise_std(self) -> float:
+        """σ, the deviation of the noise that the model assumes."""
+        ...
+
+    @property
+    def jitter(self) -> float:
+        """Variance added to every observation for numerical reasons."""
+        ...
+
+    @property
+    def lengthscales(self) -> Array:
+        """ℓ, shape (d,)."""
+        ...
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel family, which knows how steep its draws are."""
+        ...
+
+    def mean_std(self, points: Array) -> tuple[Array, Array]:
+        """Return μ and σ_n, each of shape (m,), at points of shape (m, d)."""
+        ...
+
+    def mean_std_gradient(self, points: Array) -> tuple[Array, Array, Array, Array]:
+        """Return μ, σ_n of shape (m,) and their gradients of shape (m, d), zero along categorical axes."""
+        ...
+
+    def condition_on(self, points: Array) -> "Posterior":
+        """Return the posterior as if the points, shape (m, d), had been observed at their posterior mean."""
+        ...
+
+
+class GaussianProcess:
+    """The exact posterior of a GP with a stationary kernel; the constant mean is known or integrated out.
+
+    With an unknown mean (flat prior) the variance includes what is not known about the mean:
+    `σ_n²(x) = s² − k(x)ᵀK⁻¹k(x) + (1 − 1ᵀK⁻¹k(x))² / c` (Rasmussen & Williams 2006, eq. 2.42).
+
+    Args:
+        points: Encoded points, shape (n, d), no two the same.
+        values: Standardised values, shape (n,): means over the repeats.
+        repeats: Observations behind each value, shape (n,).
+        kernel: The kernel family; its own numbers are not used.
+        embedding: How encoded points become columns.
+        lengthscales: ℓ, shape (d,).
+        prior_std: s.
+        noise_std: σ.
+        mean: The known constant mean, or None to integrate it out.
+
+    Raises:
+        numpy.linalg.LinAlgError: If the kernel matrix is not positive definite with the largest jitter.
+    """
+
+    def __init__(
+        self,
+        points: Array,
+        values: Array,
+        repeats: Array,
+        *,
+        kernel: Kernel,
+        embedding: Embedding,
+        lengthscales: Array,
+        prior_std: float,
+        noise_std: float,
+        mean: float | None,
+    ) -> None:
+        self.points = points
+        self.values = values
+        self.repeats = repeats
+        self.kernel = kernel
+        self.lengthscales = lengthscales
+        self.prior_std = prior_std
+        self.noise_std = noise_std
+        self._known_mean = mean
+        self._embedding = embedding
+        self._column_scale = 1.0 / lengthscales[embedding.axis]
+        self._columns = embedding(points) * self._column_scale
+        covariance = prior_std**2 * kernel.correlation(
+            cdist(self._columns, self._columns, "sqeuclidean")
+        )
+        covariance.flat[:: len(values) + 1] += noise_std**2 / repeats
+        chol, self.jitter = cholesky(covariance, prior_std**2)
+        # One triangular inverse now makes every later prediction two matrix products, which is what the
+        # hundreds of candidates of an acquisition search want.
+        self._inverse_chol: Array = np.asarray(lapack.dtrtri(chol, lower=1)[0])
+        ones = self._inverse_chol @ np.ones(len(values))
+        self._inverse_ones = ones @ self._inverse_chol  # K⁻¹ 1
+        self._mean_precision = float(ones @ ones) if mean is None else math.inf
+        whitened = self._inverse_chol @ values
+        self.mean = float(ones @ whitened) / self._mean_precision if mean is None else mean
+        self._weights = (whitened - self.mean * ones) @ self._inverse_chol  # K⁻¹ (y − mean)
+        # No posterior deviation can be below that after all n observations at x itself (the paper's floor
+        # lemma in units of s); what rounding leaves below it is not knowledge.
+        n = float(np.sum(repeats))
+        self._variance_floor = (prior_std * noise_std) ** 2 / (n * prior_std**2 + noise_std**2)
+
+    def mean_std(self, points: Array) -> tuple[Array, Array]:
+        """Return μ and σ_n, each of shape (m,), at points of shape (m, d)."""
+        cross = self.prior_std**2 * self.kernel.correlation(self._squared_distances(points))
+        whitened = cross @ self._inverse_chol.T
+        mean = self.mean + cross @ self._weights
+        return mean, np.sqrt(self._variance(cross, whitened))
+
+    def mean_std_gradient(self, points: Array) -> tuple[Array, Array, Array, Array]:
+        """Return μ, σ_n of shape (m,) and their gradients of shape (m, d), zero along categorical axes."""
+        rho, slope = self.kernel.correlation_and_slope(self._squared_distances(points))
+        cross = self.prior_std**2 * rho
+        whitened = cross @ self._inverse_chol.T
+        mean = self.mean + cross @ self._weights
+        std = np.sqrt(self._variance(cross, whitened))
+        # dσ²/dk = −2 K⁻¹k − 2 (1 − 1ᵀK⁻¹k) K⁻¹1 / c
+        unexplained = (1.0 - cross @ self._inverse_ones) / self._mean_precision
+        variance_weights = -2.0 * (
+            whitened @ self._inverse_chol + np.outer(unexplained, self._inverse_ones)
+        )
+        mean_gradient = self._chain(points, slope * self._weights)
+        variance_gradient = self._chain(points, slope * variance_weights)
+        return (
+            mean,
+            std,
+            mean_gradient,
+            variance_gradient / (2.0 * np.maximum(std, 1e-150))[:, None],
+        )
+
+    def condition_on(self, points: Array) -> "GaussianProcess":
+        """Return the posterior as if the points, shape (m, d), had been observed at their posterior mean."""
+        if len(points) == 0:
+            return self
+        merged, values, repeats = merge_duplicates(
+            np.vstack([self.points, points]),
+            np.concatenate([self.values, self.mean_std(points)[0]]),
+            np.concatenate([self.repeats, np.ones(len(points))]),
+        )[:3]
+        return GaussianProcess(
+            merged,
+            values,
+            repeats,
+            kernel=self.kernel,
+            embedding=self._embedding,
+            lengthscales=self.lengthscales,
+            prior_std=self.prior_std,
+            noise_std=self.noise_std,
+            mean=self._known_mean,
+        )
+
+    def _squared_distances(self, points: Array) -> Array:
+        return cdist(self._embedding(points) * self._column_scale, self._columns, "sqeuclidean")
+
+    def _variance(self, cross: Array, whitened: Array) -> Array:
+        variance = self.prior_std**2 - np.einsum("mn,mn->m", whitened, whitened)
+        variance += (1.0 - cross @ self._inverse_ones) ** 2 / self._mean_precision
+        return np.maximum(variance, self._variance_floor)
+
+    def _chain(self, points: Array, weights: Array) -> Array:
+        """Return Σ_i weights_mi d(s² r²_mi)/dx_m, shape (m, d), for weights that contain dρ/d(r²)."""
+        numeric = self._embedding.numeric_columns
+        columns = self._embedding(points)[:, numeric] * self._column_scale[numeric]
+        moved = columns * np.sum(weights, axis=1)[:, None] - weights @ self._columns[:, numeric]
+        gradient = np.zeros(points.shape)
+        gradient[:, self._embedding.numeric] = (
+            2.0 * self.prior_std**2 * moved * self._column_scale[numeric]
+        )
+        return gradient
+
+
+def cholesky(covariance: Array, prior_variance: float) -> tuple[Array, float]:
+    """Return the lower Cholesky factor and the jitter that it needed, as a variance.
+
+    Raises:
+        numpy.linalg.LinAlgError: If the largest jitter is not enough.
+    """
+    smallest = 1e-8 * math.sqrt(prior_variance)
+    for relative in _JITTERS:
+        jitter = relative * prior_variance
+        attempt = covariance if jitter == 0.0 else covariance + jitter * np.eye(len(covariance))
+        factor, info = lapack.dpotrf(attempt, lower=1, clean=1)
+        # A pivot lost to rounding makes predictions of thousands of deviations: treat it as a failure.
+        if info == 0 and factor.diagonal().min() > smallest:
+            return np.asarray(factor), jitter
+    raise np.linalg.LinAlgError("the kernel matrix is not positive definite even with jitter 1e-4")
+
+
+def merge_duplicates(
+    points: Array, values: Array, repeats: Array
+) -> tuple[Array, Array, Array, float]:
+    """Merge exact repeats of a point into one observation of their mean.
+
+    Args:
+        points: Shape (n, d).
+        values: Shape (n,).
+        repeats: Observations behind each value, shape (n,).
+
+    Returns:
+        Points, means and repeats of the k distinct points in order of first appearance, and the sum of squares
+        within the groups, which is what the likelihood of the noise still needs of the single values.
+    """
+    _, first, group = np.unique(points, axis=0, return_index=True, return_inverse=True)
+    if len(first) == len(points):
+        return points, values, repeats, 0.0
+    order = np.argsort(first)
+    group = np.argsort(order)[group.ravel()]
+    counts = np.bincount(group, weights=repeats)
+    means = np.bincount(group, weights=repeats * values) / counts
+    within = float(np.sum(repeats * (values - means[group]) ** 2))
+    return points[np.sort(first)], means, counts, within

@@ -1,0 +1,1 @@
+"""The stopping rules: small frozen objects that turn a snapshot into a certificate."""

@@ -1,0 +1,101 @@
+"""What all rules share: their two numbers, and the certificate that says nothing."""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from regretstop.certificate import Certificate, Guarantee
+from regretstop.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class Rule(ABC):
+    """A stopping rule.
+
+    Args:
+        epsilon: ε in the objective's units: stop when the bound falls below it.
+        delta: δ in (0, 1), the probability with which a bound may fail.
+
+    Raises:
+        ValueError: If ε is not positive and finite, or δ not in (0, 1).
+    """
+
+    epsilon: float
+    delta: float = 0.05
+
+    def __post_init__(self) -> None:
+        """Check ε and δ, which arrive from command lines and configuration files."""
+        if not (_is_number(self.epsilon) and math.isfinite(self.epsilon) and self.epsilon > 0):
+            raise ValueError(f"epsilon must be a positive number, got {self.epsilon!r}")
+        if not (_is_number(self.delta) and 0 < self.delta < 1):
+            raise ValueError(f"delta must be a number in (0, 1), got {self.delta!r}")
+
+    @abstractmethod
+    def assess(self, snapshot: Snapshot) -> Certificate:
+        """Return the certificate for the data and the model in the snapshot."""
+
+    def undecided(
+        self,
+        reason: str,
+        *,
+        n_observations: int = 0,
+        n_excluded: int = 0,
+        guarantee: Guarantee = "model",
+    ) -> Certificate:
+        """Return a certificate with an infinite bound, for data that nothing can be said about.
+
+        Args:
+            reason: Why, in words.
+            n_observations: Observations that could have been fitted.
+            n_excluded: Observations that could not.
+            guarantee: What a bound would have been.
+        """
+        return Certificate(
+            rule=type(self).__name__,
+            bound=math.inf,
+            epsilon=float(self.epsilon),
+            delta=float(self.delta),
+            guarantee=guarantee,
+            incumbent=None,
+            incumbent_value=None,
+            n_observations=n_observations,
+            n_excluded=n_excluded,
+            optimality_gap=math.inf,
+            optimality_gap_guarantee="theorem" if guarantee == "theorem" else "model",
+            optimality_gap_incumbent=None,
+            reason=reason,
+            terms={},
+        )
+
+    def _obstructed(self, snapshot: Snapshot, reason: str) -> Certificate:
+        return self.undecided(
+            reason,
+            n_observations=snapshot.n_observations,
+            n_excluded=snapshot.n_excluded,
+            guarantee=snapshot.guarantee,
+        )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def check_share(name: str, value: float) -> None:
+    """Raise ValueError unless the risk share n_L is a number above 1."""
+    if not (_is_number(value) and value > 1):
+        raise ValueError(f"{name} must be a number above 1, got {value!r}")
+
+
+def check_horizon(value: int | None) -> None:
+    """Raise ValueError unless the horizon is None or a positive integer."""
+    if value is not None and not (
+        isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    ):
+        raise ValueError(f"horizon must be None or an integer of at least 1, got {value!r}")
+
+
+def verdict(bound: float, epsilon: float) -> str:
+    """Return the reason of a certificate with a finite bound."""
+    if bound < epsilon:
+        return f"the bound {bound:.4g} is below ε = {epsilon:.4g}"
+    return f"the bound {bound:.4g} is not below ε = {epsilon:.4g}"

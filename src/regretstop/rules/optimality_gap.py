@@ -1,0 +1,72 @@
+"""Rule OptimalityGap: stop when the certified gap of an evaluated trial falls below ε."""
+
+from dataclasses import dataclass
+
+from regretstop.certificate import Certificate
+from regretstop.rules.base import Rule, check_horizon, check_share, verdict
+from regretstop.rules.gap import certified_gap, ledger_for
+from regretstop.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class OptimalityGap(Rule):
+    """The certified optimality gap: tighter than the paper's bound, and true for any sampler.
+
+        f* − f(x̂) ≤ max_x [μ_n(x) + √α σ_n(x)] − [μ_n(x̂) − √η σ_n(x̂)] + h
+
+    Args:
+        epsilon: ε in the objective's units: stop when the bound falls below it.
+        delta: δ in (0, 1).
+        n_L: δ/n_L is kept for the slopes of f; above 1. A finite space keeps nothing.
+        horizon: The largest number of tests that will ever be made, or None for an open end.
+
+    Raises:
+        ValueError: If an argument is out of its range.
+    """
+
+    n_L: float = 10.0  # noqa: N815 (the paper's name)
+    horizon: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the arguments."""
+        super().__post_init__()
+        check_share("n_L", self.n_L)
+        check_horizon(self.horizon)
+
+    def assess(self, snapshot: Snapshot) -> Certificate:
+        """Return the certificate for the data and the model in the snapshot."""
+        ledger = ledger_for(snapshot.space, self.delta, self.n_L, self.horizon)
+        if snapshot.obstacle is not None:
+            return self._obstructed(snapshot, snapshot.obstacle)
+        if self.horizon is not None and snapshot.test > self.horizon:
+            return self._obstructed(snapshot, f"the horizon of {self.horizon} tests is used up")
+        gap = certified_gap(snapshot, ledger)
+        bound = gap.bound * snapshot.scale
+        number = int(snapshot.numbers[gap.incumbent])
+        return Certificate(
+            rule="OptimalityGap",
+            bound=bound,
+            epsilon=float(self.epsilon),
+            delta=float(self.delta),
+            guarantee=snapshot.guarantee,
+            incumbent=number,
+            incumbent_value=float(snapshot.values[gap.incumbent]),
+            n_observations=snapshot.n_observations,
+            n_excluded=snapshot.n_excluded,
+            optimality_gap=bound,
+            optimality_gap_guarantee=snapshot.guarantee,
+            optimality_gap_incumbent=number,
+            reason=verdict(bound, self.epsilon),
+            terms={
+                "sqrt_alpha": gap.sqrt_alpha,
+                "sqrt_eta": gap.sqrt_eta,
+                "grid_error": gap.grid_error * snapshot.scale,
+                "log_n_grid": gap.log_n_grid,
+                "maximum": gap.how,
+                "n_L": ledger.n_L,
+                "test": snapshot.test,
+                "test_risk": ledger.test_risk,
+                "noise_std": max(p.noise_std for p in snapshot.posteriors) * snapshot.scale,
+                "jitter_std": max(p.jitter for p in snapshot.posteriors) ** 0.5 * snapshot.scale,
+            },
+        )

@@ -1,0 +1,282 @@
+"""Rule UCBbr: the paper's rule, on its instantaneous regret bound for GP-UCB."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from regretstop.bound import RegretBound, bound_from_reach, solve_widths, theory_sqrt_beta
+from regretstop.certificate import Certificate, Guarantee
+from regretstop.confidence import Array, RiskLedger, kernel_slopes, upper_quantile
+from regretstop.maximize import Maximum, Search, UpperConfidenceBound
+from regretstop.posterior import Posterior
+from regretstop.rules.base import Rule, check_horizon, check_share, verdict
+from regretstop.rules.gap import certified_gap, ledger_for, log_n_exact, sloped_axes
+from regretstop.snapshot import Beta, Snapshot
+from regretstop.space import Space
+
+_MATCHING_ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class UCBbr(Rule):
+    """The paper's rule: stop when its bound on the regret of the next GP-UCB query falls below ε.
+
+        c_t = (√β_t + √η_t) σ(x_t) − (√β_t − √α_t) σ_floor + t^(−s_t),   x_t = argmax μ + √β σ
+
+    The paper certifies the query x_t, which then has to be evaluated. Here the bound is handed on to the evaluated
+    trial x̂ with the best lower confidence bound, which costs what x̂ lacks of x_t's:
+    `bound = c_t + max(0, LCB(x_t) − LCB(x̂))`, LCB = μ − √η σ. By the same proof it bounds f* − f(x̂), whichever
+    sampler chose the data.
+
+    The width of the acquisition is the optimizer's `beta`. "theory" is the paper's β_t and "matched" sets β_t = α_t:
+    both satisfy the theorem's condition α_t ≤ β_t. A number is the paper's experiment: x_t maximises with that β
+    while the formula keeps the theory's β_t. Then the proof does not apply, and the guarantee is "heuristic".
+
+    Args:
+        epsilon: ε in the objective's units: stop when the bound falls below it.
+        delta: δ in (0, 1).
+        n_L: δ/n_L is kept for the slopes of f; above 1. A finite space keeps nothing.
+        horizon: The largest number of tests that will ever be made, or None for an open end.
+        a: With b, the paper's assumption P(Lipschitz constant > L) ≤ d a exp(−L²/b²), in units of the prior deviation
+            on the unit cube. Give both, or neither to derive slope levels from the kernel.
+        b: See a.
+        side: r, the side of the cube that a and b are meant for.
+
+    Raises:
+        ValueError: If an argument is out of its range, or only one of a and b is given.
+    """
+
+    n_L: float = 10.0  # noqa: N815 (the paper's name)
+    horizon: int | None = None
+    a: float | None = None
+    b: float | None = None
+    side: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the arguments."""
+        super().__post_init__()
+        check_share("n_L", self.n_L)
+        check_horizon(self.horizon)
+        if (self.a is None) != (self.b is None):
+            raise ValueError(f"a and b go together, got a={self.a!r} and b={self.b!r}")
+        for name, value in (("a", self.a), ("b", self.b), ("side", self.side)):
+            if value is not None and not (value > 0 and math.isfinite(value)):
+                raise ValueError(f"{name} must be positive and finite, got {value!r}")
+
+    def assess(self, snapshot: Snapshot) -> Certificate:
+        """Return the certificate for the data and the model in the snapshot."""
+        if snapshot.obstacle is not None:
+            return self._obstructed(snapshot, snapshot.obstacle)
+        if self.horizon is not None and snapshot.test > self.horizon:
+            return self._obstructed(snapshot, f"the horizon of {self.horizon} tests is used up")
+        ledger = ledger_for(snapshot.space, self.delta, self.n_L, self.horizon)
+        under = [
+            self._under(
+                snapshot.space,
+                posterior,
+                search,
+                snapshot.beta,
+                ledger,
+                snapshot.n_observations,
+                snapshot.test,
+            )
+            for posterior, search in zip(snapshot.posteriors, snapshot.searches, strict=True)
+        ]
+        lower_at_data: list[Array] = []
+        for posterior, (regret, _) in zip(snapshot.posteriors, under, strict=True):
+            mean, std = posterior.mean_std(snapshot.points)
+            # An infinite width means an infinite bound; any finite one then serves to name a trial.
+            lower_at_data.append(
+                mean - (regret.sqrt_eta if math.isfinite(regret.sqrt_eta) else 2.0) * std
+            )
+        incumbent = int(np.argmax(np.mean(lower_at_data, axis=0)))
+        bounds = [
+            posterior.prior_std * regret.value
+            + max(0.0, query.mean - regret.sqrt_eta * query.std - float(lower[incumbent]))
+            if math.isfinite(regret.value)
+            else math.inf
+            for posterior, (regret, query), lower in zip(
+                snapshot.posteriors, under, lower_at_data, strict=True
+            )
+        ]
+        worst = int(np.argmax(bounds))
+        return self._certificate(
+            snapshot,
+            ledger,
+            snapshot.posteriors[worst],
+            *under[worst],
+            bounds[worst] * snapshot.scale,
+            incumbent,
+        )
+
+    def _under(
+        self,
+        space: Space,
+        posterior: Posterior,
+        search: Search,
+        beta: Beta,
+        ledger: RiskLedger,
+        n: int,
+        test: int,
+    ) -> tuple[RegretBound, Maximum]:
+        """Return the paper's bound under one posterior, in units of its prior deviation, and the query x_t."""
+        t = n + 1
+        log_reach, reach_for_beta = self._reach(space, posterior, ledger)
+        dim = int(np.sum(sloped_axes(space)))
+        sqrt_beta = theory_sqrt_beta(t, dim, self.delta, reach_for_beta, log_n_exact(space))
+        numbers = {
+            "t": t,
+            "log_weight": ledger.log_weight(test),
+            "noise_std": posterior.noise_std / posterior.prior_std,
+            "dim": dim,
+            "test_risk": ledger.test_risk,
+            "log_reach": log_reach,
+            "log_n_discrete": log_n_exact(space),
+        }
+        if beta != "matched":
+            query = search.maximize(
+                UpperConfidenceBound(sqrt_beta if beta == "theory" else math.sqrt(beta))
+            )
+            regret = bound_from_reach(
+                posterior_std=query.std / posterior.prior_std, sqrt_beta=sqrt_beta, **numbers
+            )
+            return regret, query
+        return _match(posterior, search, sqrt_beta, numbers)
+
+    def _reach(self, space: Space, posterior: Posterior, ledger: RiskLedger) -> tuple[float, float]:
+        """Return the mean of log(d r L_j) at the ledger's slope risk, and d r L at the risk δ/4 that β_t assumes."""
+        sloped = sloped_axes(space)
+        dim = int(np.sum(sloped))
+        if dim == 0:
+            return 0.0, 0.0
+        if self.a is not None and self.b is not None:
+            log_levels = [
+                math.log(self.side * self.b) + 0.5 * math.log(math.log(dim * self.a / risk))
+                for risk in (ledger.slope_risk, self.delta / 4.0)
+            ]
+            return math.log(dim) + log_levels[0], dim * math.exp(log_levels[1])
+        lengthscales = posterior.lengthscales[sloped]
+        levels = [
+            float(
+                np.mean(
+                    np.log(
+                        kernel_slopes(posterior.kernel, lengthscales, log_n_exact(space), risk=risk)
+                    )
+                )
+            )
+            for risk in (ledger.slope_risk, self.delta / 4.0)
+        ]
+        return math.log(dim) + levels[0], dim * math.exp(levels[1])
+
+    def _certificate(
+        self,
+        snapshot: Snapshot,
+        ledger: RiskLedger,
+        posterior: Posterior,
+        regret: RegretBound,
+        query: Maximum,
+        bound: float,
+        incumbent: int,
+    ) -> Certificate:
+        gap = certified_gap(snapshot, ledger)
+        guarantee: Guarantee = snapshot.guarantee if isinstance(snapshot.beta, str) else "heuristic"
+        reason = verdict(bound, self.epsilon)
+        if math.isinf(bound):
+            reason = "no parameters satisfy the theorem's condition α ≤ β"
+        elif bound >= self.epsilon:
+            reason += _noise_remark(posterior, regret, snapshot, self.epsilon)
+        scale = snapshot.scale
+        return Certificate(
+            rule="UCBbr",
+            bound=bound,
+            epsilon=float(self.epsilon),
+            delta=float(self.delta),
+            guarantee=guarantee,
+            incumbent=int(snapshot.numbers[incumbent]),
+            incumbent_value=float(snapshot.values[incumbent]),
+            n_observations=snapshot.n_observations,
+            n_excluded=snapshot.n_excluded,
+            optimality_gap=gap.bound * scale,
+            optimality_gap_guarantee=snapshot.guarantee,
+            optimality_gap_incumbent=int(snapshot.numbers[gap.incumbent]),
+            reason=reason,
+            terms={
+                "t": snapshot.n_observations + 1,
+                "query_bound": regret.value * posterior.prior_std * scale,
+                "sqrt_beta": regret.sqrt_beta,
+                "sqrt_eta": regret.sqrt_eta,
+                "sqrt_alpha": regret.sqrt_alpha,
+                "s": regret.s,
+                "posterior_std": query.std * scale,
+                "prior_std": posterior.prior_std * scale,
+                "noise_std": posterior.noise_std * scale,
+                "jitter_std": math.sqrt(posterior.jitter) * scale,
+                "maximum": query.how,
+                "n_L": ledger.n_L,
+                "test": snapshot.test,
+                "test_risk": ledger.test_risk,
+            },
+        )
+
+
+def _match(
+    posterior: Posterior, search: Search, sqrt_beta: float, numbers: dict[str, float | int]
+) -> tuple[RegretBound, Maximum]:
+    """Return the bound for √β_t = √α_t, and the query that maximises with exactly that width.
+
+    Then c_t = (√α + √η) σ(x_t) + t^(−s), so √α costs σ(x_t) instead of the floor: solve and maximise in turn.
+    """
+    width = sqrt_beta
+    for _ in range(_MATCHING_ROUNDS):
+        query = search.maximize(UpperConfidenceBound(width))
+        std = query.std / posterior.prior_std
+        dim, log_reach, log_n = (
+            int(numbers["dim"]),
+            float(numbers["log_reach"]),
+            float(numbers["log_n_discrete"]),
+        )
+
+        def log_grid(
+            x: float, dim: int = dim, log_reach: float = log_reach, log_n: float = log_n
+        ) -> tuple[float, float]:
+            grown = math.exp(min(dim * (log_reach + x), 700.0))
+            return log_n + math.log1p(grown), dim * grown / (1.0 + grown)
+
+        log_risk = math.log(float(numbers["test_risk"])) - float(numbers["log_weight"])
+        widths = solve_widths(std, std, log_risk, log_grid if dim else log_n)
+        assert widths is not None  # without a constraint there is always a solution
+        width = upper_quantile(
+            log_risk + math.log1p(-widths.share) - (log_grid(widths.log_error)[0] if dim else log_n)
+        )
+    query = search.maximize(UpperConfidenceBound(width))
+    std = query.std / posterior.prior_std
+    error = math.exp(-widths.log_error)
+    return (
+        RegretBound(
+            value=(width + widths.sqrt_eta) * std + error,
+            sqrt_beta=width,
+            sqrt_eta=widths.sqrt_eta,
+            sqrt_alpha=width,
+            s=widths.log_error / math.log(float(numbers["t"])),
+            n_eta=1.0 / (float(numbers["test_risk"]) * widths.share),
+            n_alpha=1.0 / (float(numbers["test_risk"]) * (1.0 - widths.share)),
+            existing=2.0 * width * std + 1.0 / float(numbers["t"]) ** 2,
+        ),
+        query,
+    )
+
+
+def _noise_remark(
+    posterior: Posterior, regret: RegretBound, snapshot: Snapshot, epsilon: float
+) -> str:
+    """Return a remark if the noise alone keeps the bound above ε, however good the sampling; else nothing."""
+    width = regret.sqrt_alpha + regret.sqrt_eta
+    noise_std = posterior.noise_std * snapshot.scale
+    needed = (width * noise_std / epsilon) ** 2
+    if not math.isfinite(needed) or needed <= snapshot.n_observations:
+        return ""
+    return (
+        f"; noise of deviation {noise_std:.4g} alone keeps it there until about {needed:.0f} observations, "
+        "so a larger ε, or less noise, is what would help"
+    )

@@ -1,0 +1,50 @@
+"""What a stopping rule sees: the fitted model and the data at one moment."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regretstop.maximize import Search
+from regretstop.posterior import Posterior
+from regretstop.space import Space
+
+Array = NDArray[np.float64]
+Beta = float | Literal["theory", "matched"]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The data and the model at one moment; everything inside is standardised and maximised.
+
+    Attributes:
+        space: The search space.
+        posteriors: One per hyperparameter sample, the searches in the same order.
+        searches: The maximum of an acquisition, for each posterior.
+        points: Encoded points of the fitted observations that lie in the space, shape (n, d): the candidates for
+            a certificate. Points outside the space are fitted too, but cannot be recommended.
+        numbers: Their trial numbers, shape (n,).
+        values: Their observed values, in the objective's units and sign, shape (n,).
+        scale: One standardised unit, in the objective's units.
+        beta: β of the acquisition.
+        guarantee: "theorem" where kernel and noise were declared, "model" where they were estimated.
+        n_observations: Observations that entered the fit.
+        n_excluded: Observations that did not.
+        test: Index k ≥ 1 of this test in the risk ledger.
+        obstacle: Why nothing can be certified, in words; None if something can.
+    """
+
+    space: Space
+    posteriors: tuple[Posterior, ...]
+    searches: tuple[Search, ...]
+    points: Array
+    numbers: NDArray[np.intp]
+    values: Array
+    scale: float
+    beta: Beta
+    guarantee: Literal["theorem", "model"]
+    n_observations: int
+    n_excluded: int
+    test: int
+    obstacle: str | None

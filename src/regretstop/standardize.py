@@ -1,0 +1,77 @@
+"""From the objective's units to values of order one, and back.
+
+Inside, everything is maximised. The scale is found after dividing by the largest deviation, so that values of
+1e200 do not overflow when they are squared and values of 1e-200 do not vanish.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# Differences below this fraction of the values' own size are rounding, not information.
+_ROUNDING = 1e-12
+# A value lower than the first quartile by more than this many typical spreads is a disaster, not a slope to learn.
+_FENCE = 5.0
+
+
+@dataclass(frozen=True)
+class Standardized:
+    """Values z = (y − offset) / scale of a maximised objective.
+
+    Attributes:
+        values: z, shape (n,).
+        offset: In the objective's units.
+        scale: In the objective's units; positive.
+        n_clipped: How many bad outliers were raised to the fence.
+        has_spread: Whether the values differ by more than rounding.
+    """
+
+    values: Array
+    offset: float
+    scale: float
+    n_clipped: int
+    has_spread: bool
+
+
+def standardize(values: Array) -> Standardized:
+    """Standardise values of a maximised objective to mean 0 and deviation 1, bad outliers clipped.
+
+    Only values below `Q1 − 5 max(Q3 − Q1, max − median)` are raised to that fence. The fence lies further below
+    the median than the best value lies above it, so no value near the optimum is ever touched: f and its clipped
+    version have the same maximum, and a certificate for one is a certificate for the other.
+
+    Args:
+        values: y, shape (n,), finite, n ≥ 1.
+
+    Returns:
+        The standardised values with the numbers that undo it.
+    """
+    center = float(np.median(values))
+    deviations = values - center
+    size = float(np.max(np.abs(deviations)))
+    if not np.isfinite(size):  # the difference of two huge values overflowed: halve first
+        half = standardize(values / 4)
+        return Standardized(
+            half.values, half.offset * 4, half.scale * 4, half.n_clipped, half.has_spread
+        )
+    if size <= _ROUNDING * float(np.max(np.abs(values))):
+        scale = float(np.max(np.abs(values))) or 1.0
+        return Standardized(np.zeros(len(values)), center, scale, 0, has_spread=False)
+    unit = deviations / size
+    q1, q3 = np.quantile(unit, [0.25, 0.75])
+    spread = max(q3 - q1, float(np.max(unit)))
+    # When most values are the same best value there is no typical spread to measure a disaster with.
+    fence = q1 - _FENCE * spread if spread > _ROUNDING else -np.inf
+    clipped = np.maximum(unit, fence)
+    mean = float(np.mean(clipped))
+    deviation = float(np.std(clipped))
+    return Standardized(
+        values=(clipped - mean) / deviation,
+        offset=center + mean * size,
+        scale=deviation * size,
+        n_clipped=int(np.sum(unit < fence)),
+        has_spread=True,
+    )

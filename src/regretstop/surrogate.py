@@ -1,0 +1,205 @@
+"""Fitting the Gaussian process to observations: fixed hyperparameters, or their posterior mode (MAP)."""
+
+import hashlib
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regretstop.kernels import Embedding, Kernel
+from regretstop.likelihood import NOISE_STD_FLOOR, HyperparameterDensity, Hyperparameters
+from regretstop.posterior import GaussianProcess, Posterior, merge_duplicates
+from regretstop.standardize import Standardized, standardize
+
+Array = NDArray[np.float64]
+Treatment = Literal["map", "fixed"]
+
+# L-BFGS-B bounds: wide enough that only the priors matter, tight enough that nothing overflows.
+_LOG_LENGTHSCALE = (math.log(5e-3), math.log(1e3))
+_LOG_PRIOR_STD = (math.log(1e-3), math.log(1e3))
+_LOG_NOISE_STD = (math.log(NOISE_STD_FLOOR), math.log(10.0))
+# Prior medians, the one start that does not depend on earlier data.
+_START_LENGTHSCALE, _START_PRIOR_STD, _START_NOISE_STD = math.log(0.5), 0.0, math.log(1e-2)
+# Above this many observations the hyperparameters come from an evenly spread subset; the posterior uses all.
+_MAX_FIT = 400
+# Fits at these sizes start one another: each is 1.5 times the one before.
+_FIRST_CHECKPOINT, _CHECKPOINT_RATIO = 6, 1.5
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Posteriors of standardised values, and how to leave the standardised units.
+
+    Attributes:
+        posteriors: One posterior per hyperparameter sample; one for "map" and "fixed".
+        data: The standardised values.
+        n_fitted: Observations that the hyperparameters were estimated from; 0 where they were declared.
+    """
+
+    posteriors: tuple[Posterior, ...]
+    data: Standardized
+    n_fitted: int
+
+
+class Surrogate:
+    """An exact Gaussian process on the unit cube.
+
+    The same observations in the same order always give the same fit: a MAP search starts from the prior medians
+    and from the mode at an earlier, fixed number of observations (6, 9, 14, …), never from whatever was fitted last.
+
+    Args:
+        categories: Number of categories per axis, 0 for a numeric axis; shape (d,).
+        kernel: The kernel; with hyperparameters="fixed" it carries lengthscales and outputscale.
+        noise_std: "learned", or σ in the objective's units; 0 for a noise-free objective.
+        hyperparameters: "map" or "fixed".
+        mean: The constant mean in the maximised objective's units; used with "fixed" only.
+
+    Raises:
+        ValueError: If the kernel's numbers, the noise and the treatment do not go together.
+    """
+
+    def __init__(
+        self,
+        categories: NDArray[np.intp],
+        *,
+        kernel: Kernel,
+        noise_std: float | Literal["learned"],
+        hyperparameters: Treatment,
+        mean: float,
+    ) -> None:
+        check_treatment(kernel, noise_std, hyperparameters, len(categories))
+        self._embedding = Embedding(categories)
+        self._kernel = kernel
+        self._noise_std = noise_std
+        self._treatment = hyperparameters
+        self._mean = mean
+        self._modes: dict[int, tuple[bytes, Array]] = {}
+
+    def fit(self, points: Array, values: Array) -> Fit:
+        """Fit to encoded points, shape (n, d), and values of the maximised objective, shape (n,), n ≥ 1."""
+        if self._treatment == "fixed":
+            return self._declared(points, values)
+        data = standardize(values)
+        n_fitted = min(len(values), _MAX_FIT)
+        subset = np.linspace(0, len(values) - 1, n_fitted).round().astype(int)
+        parameters = self._mode(points[subset], values[subset])
+        # The subset was standardised by its own spread; what it found is carried to the spread of all the values.
+        if n_fitted < len(values):
+            ratio = standardize(values[subset]).scale / data.scale
+            parameters = Hyperparameters(
+                parameters.lengthscales, parameters.prior_std * ratio, parameters.noise_std * ratio
+            )
+        return Fit((self._posterior(points, data.values, parameters, mean=None),), data, n_fitted)
+
+    def _declared(self, points: Array, values: Array) -> Fit:
+        assert self._kernel.lengthscales is not None  # checked in __init__
+        assert self._kernel.outputscale is not None
+        scale = math.sqrt(self._kernel.outputscale)
+        data = Standardized((values - self._mean) / scale, self._mean, scale, 0, has_spread=True)
+        noise_std = float(self._noise_std) / scale
+        parameters = Hyperparameters(np.array(self._kernel.lengthscales), 1.0, noise_std)
+        return Fit((self._posterior(points, data.values, parameters, mean=0.0),), data, 0)
+
+    def _posterior(
+        self, points: Array, values: Array, parameters: Hyperparameters, mean: float | None
+    ) -> GaussianProcess:
+        merged, means, repeats, _ = merge_duplicates(points, values, np.ones(len(values)))
+        return GaussianProcess(
+            merged,
+            means,
+            repeats,
+            kernel=self._kernel,
+            embedding=self._embedding,
+            lengthscales=parameters.lengthscales,
+            prior_std=parameters.prior_std,
+            noise_std=parameters.noise_std,
+            mean=mean,
+        )
+
+    def _mode(self, points: Array, values: Array) -> Hyperparameters:
+        """Return the MAP hyperparameters, through the modes at the checkpoints below n."""
+        n = len(values)
+        sizes = [n]
+        checkpoint = float(_FIRST_CHECKPOINT)
+        while checkpoint < n:
+            sizes.insert(-1, int(checkpoint))
+            checkpoint *= _CHECKPOINT_RATIO
+        theta: Array | None = None
+        for size in sizes:
+            theta, density = self._mode_at(points[:size], values[:size], theta)
+        assert theta is not None
+        return density.unpack(theta)  # pyright: ignore[reportPossiblyUnboundVariable]: sizes is not empty
+
+    def _mode_at(
+        self, points: Array, values: Array, start: Array | None
+    ) -> tuple[Array, HyperparameterDensity]:
+        data = standardize(values)
+        noise_std = None if self._noise_std == "learned" else float(self._noise_std) / data.scale
+        density = HyperparameterDensity(
+            points, data.values, kernel=self._kernel, embedding=self._embedding, noise_std=noise_std
+        )
+        key = hashlib.blake2b(points.tobytes() + values.tobytes(), digest_size=16).digest()
+        cached = self._modes.get(len(values))
+        if cached is not None and cached[0] == key:
+            return cached[1], density
+        theta = find_mode(density, start)
+        self._modes[len(values)] = (key, theta)
+        return theta, density
+
+
+def find_mode(density: HyperparameterDensity, start: Array | None) -> Array:
+    """Return the θ of highest density found from the prior medians and, where given, from an earlier mode."""
+    from scipy.optimize import minimize  # a third of the package's import time, needed only to fit
+
+    dim = density.dim
+    medians = np.full(density.size, _START_LENGTHSCALE)
+    medians[dim] = _START_PRIOR_STD
+    bounds = [_LOG_LENGTHSCALE] * dim + [_LOG_PRIOR_STD]
+    if density.size > dim + 1:
+        medians[dim + 1] = _START_NOISE_STD
+        bounds.append(_LOG_NOISE_STD)
+    best, best_value = medians, math.inf
+    for theta in (medians, start):
+        if theta is None:
+            continue
+        result = minimize(
+            density,
+            theta,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"maxiter": 100, "ftol": 1e-7},
+        )
+        if result.fun < best_value:
+            best, best_value = np.asarray(result.x), float(result.fun)
+    return best
+
+
+def check_treatment(kernel: Kernel, noise_std: float | str, hyperparameters: str, dim: int) -> None:
+    """Raise ValueError, naming argument and value, unless the surrogate's arguments go together."""
+    if hyperparameters not in ("map", "fixed"):
+        raise ValueError(f"hyperparameters must be 'map' or 'fixed', got {hyperparameters!r}")
+    if noise_std != "learned" and not (
+        isinstance(noise_std, int | float) and math.isfinite(noise_std) and noise_std >= 0
+    ):
+        raise ValueError(
+            f"noise_std must be 'learned' or a finite number of at least 0, got {noise_std!r}"
+        )
+    given = [name for name in ("lengthscales", "outputscale") if getattr(kernel, name) is not None]
+    if hyperparameters == "fixed":
+        if len(given) < 2 or noise_std == "learned":
+            raise ValueError(
+                "hyperparameters='fixed' needs a kernel with lengthscales and outputscale, and noise_std as a number; "
+                f"got kernel={kernel!r}, noise_std={noise_std!r}"
+            )
+        if len(kernel.lengthscales or ()) != dim:
+            raise ValueError(
+                f"lengthscales must have one number per free axis ({dim}), got {kernel.lengthscales!r}"
+            )
+    elif given:
+        raise ValueError(
+            f"hyperparameters={hyperparameters!r} estimates the kernel's {' and '.join(given)}: "
+            f"give a bare {type(kernel).__name__}(), or hyperparameters='fixed'"
+        )

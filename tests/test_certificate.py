@@ -1,0 +1,186 @@
+"""The certificate: its words, its dictionary, its decision."""
+
+import json
+import math
+import pickle
+from dataclasses import FrozenInstanceError, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regretstop.certificate import Certificate
+
+CERTIFICATE = Certificate(
+    rule="OptimalityGap",
+    bound=0.0123,
+    epsilon=0.05,
+    delta=0.07,
+    guarantee="model",
+    incumbent=17,
+    incumbent_value=0.93123,
+    n_observations=41,
+    n_excluded=2,
+    optimality_gap=0.0123,
+    optimality_gap_guarantee="model",
+    optimality_gap_incumbent=17,
+    reason="the bound is below ε",
+    terms={"sqrt_beta": 2.0, "tests": 3, "maximum": "searched"},
+)
+NO_BOUND = replace(
+    CERTIFICATE,
+    bound=math.inf,
+    incumbent=None,
+    incumbent_value=None,
+    n_observations=1,
+    n_excluded=0,
+    optimality_gap=math.inf,
+    optimality_gap_incumbent=None,
+    reason="too few observations",
+    terms={},
+)
+
+
+@pytest.mark.parametrize(
+    ("bound", "stop"), [(0.0499, True), (0.05, False), (math.inf, False), (math.nan, False)]
+)
+def test_it_stops_below_epsilon_only(bound: float, stop: bool) -> None:
+    assert replace(CERTIFICATE, bound=bound).stop is stop
+
+
+def test_it_cannot_be_changed_and_is_a_value() -> None:
+    with pytest.raises(FrozenInstanceError):
+        CERTIFICATE.bound = 0.0  # pyright: ignore[reportAttributeAccessIssue]
+    assert pickle.loads(pickle.dumps(CERTIFICATE)) == CERTIFICATE
+    assert len({CERTIFICATE, replace(CERTIFICATE)}) == 1
+
+
+# ---------------------------------------------------------------------------------- dictionary
+
+
+def test_the_dictionary() -> None:
+    data = CERTIFICATE.to_dict()
+    assert data["version"] == 1
+    assert data["stop"] is True
+    assert data["terms"] == {"sqrt_beta": 2.0, "tests": 3, "maximum": "searched"}
+    assert NO_BOUND.to_dict()["bound"] == "inf"
+
+
+@given(
+    bound=st.floats(allow_nan=False),
+    incumbent=st.none() | st.integers(0),
+    value=st.none() | st.floats(allow_nan=False),
+    guarantee=st.sampled_from(["theorem", "model", "heuristic"]),
+    terms=st.dictionaries(
+        st.text(),
+        st.one_of(
+            st.floats(allow_nan=False), st.integers(), st.sampled_from(["enumerated", "searched"])
+        ),
+    ),
+)
+def test_it_survives_strict_json(
+    bound: float, incumbent: int | None, value: float | None, guarantee: Any, terms: dict[str, Any]
+) -> None:
+    certificate = replace(
+        CERTIFICATE,
+        bound=bound,
+        guarantee=guarantee,
+        incumbent=incumbent,
+        incumbent_value=value,
+        terms=terms,
+    )
+    text = json.dumps(certificate.to_dict(), allow_nan=False)
+    assert Certificate.from_dict(json.loads(text)) == certificate
+
+
+def test_numpy_scalars_become_plain_numbers() -> None:
+    certificate = replace(
+        CERTIFICATE,
+        bound=np.float64(0.5),
+        incumbent=np.int64(3),
+        terms={"jitter": np.float64(math.nan), "n": np.int64(2)},
+    )
+    data = json.loads(json.dumps(certificate.to_dict(), allow_nan=False))
+    assert data["terms"] == {"jitter": "nan", "n": 2}
+    assert data["stop"] is False
+    assert np.isnan(Certificate.from_dict(data).terms["jitter"])
+
+
+@pytest.mark.parametrize("version", [None, 0, 2, "1"])
+def test_an_unknown_version(version: Any) -> None:
+    with pytest.raises(ValueError, match=f"version must be 1, got version={version!r}"):
+        Certificate.from_dict({**CERTIFICATE.to_dict(), "version": version})
+
+
+def test_a_damaged_dictionary() -> None:
+    data = CERTIFICATE.to_dict()
+    del data["bound"], data["terms"]
+    with pytest.raises(ValueError, match="got none for bound, terms"):
+        Certificate.from_dict(data)
+    with pytest.raises(ValueError, match=r"guarantee must be one of .* got guarantee='proof'"):
+        Certificate.from_dict({**CERTIFICATE.to_dict(), "guarantee": "proof"})
+
+
+# ---------------------------------------------------------------------------------- words
+
+
+def test_words_of_a_model_certificate() -> None:
+    assert str(CERTIFICATE).splitlines() == [
+        "Stop (OptimalityGap, ε = 0.05): the bound is below ε",
+        "With probability at least 0.93, given the fitted model "
+        "(its hyperparameters were estimated from the data),",
+        "the optimum is at most 0.0123 better than trial 17 (observed value 0.9312).",
+        "Based on 41 observations; 2 left out (failed, not finite or outside the space).",
+    ]
+
+
+def test_words_of_a_theorem() -> None:
+    text = str(replace(CERTIFICATE, guarantee="theorem", optimality_gap_guarantee="theorem"))
+    assert "given the kernel and the noise you declared" in text
+    assert "estimated" not in text
+
+
+def test_words_of_a_heuristic_claim_no_probability_and_show_the_gap_beside_it() -> None:
+    certificate = replace(
+        CERTIFICATE,
+        rule="UCBbr",
+        guarantee="heuristic",
+        optimality_gap=0.4,
+        optimality_gap_incumbent=12,
+    )
+    assert str(certificate).splitlines() == [
+        "Stop (UCBbr, ε = 0.05): the bound is below ε",
+        "The rule estimates that the optimum is at most 0.0123 better than "
+        "trial 17 (observed value 0.9312);",
+        "no proof at these settings.",
+        "Certified optimality gap: at most 0.4 for trial 12, with probability at least 0.93,",
+        "given the fitted model (its hyperparameters were estimated from the data).",
+        "Based on 41 observations; 2 left out (failed, not finite or outside the space).",
+    ]
+    without_gap = str(replace(certificate, optimality_gap=math.inf))
+    assert "Certified optimality gap: none." in without_gap
+    assert "probability" not in without_gap
+
+
+def test_words_without_a_bound_claim_nothing() -> None:
+    text = str(NO_BOUND)
+    assert text.splitlines() == [
+        "Go on (OptimalityGap, ε = 0.05): too few observations",
+        "Nothing can be said yet about how far the best trial is from the optimum.",
+        "Based on 1 observation; 0 left out (failed, not finite or outside the space).",
+    ]
+
+
+def test_a_finite_bound_above_epsilon_goes_on_and_still_says_what_holds() -> None:
+    text = str(replace(CERTIFICATE, bound=0.3, optimality_gap=0.3))
+    assert text.startswith("Go on ")
+    assert "at most 0.3 better than trial 17" in text
+
+
+def test_rounding_never_claims_more() -> None:
+    text = str(replace(CERTIFICATE, bound=0.01234500001, optimality_gap=0.0200001, delta=1e-6))
+    assert "at most 0.01235 better" in text
+    assert "at most 0.02001 for" in text
+    assert "at least 0.9999," in text
