@@ -66,18 +66,12 @@ def test_the_papers_tables(row: dict[str, str]) -> None:
         "existing_bound_without_t_term": existing,
         "ratio": bound.value / existing,
     }
-    wrong = {
-        name: (row[name], value)
-        for name, value in ours.items()
-        if not _as_printed(value, row[name])
-    }
+    wrong = {name: (row[name], value) for name, value in ours.items() if not _as_printed(value, row[name])}
     assert not wrong
     # n_α, printed with up to seven digits, is where the paper's solver shows: the bound is flat in it, and 13 of the
     # 36 printed values are off the optimum by up to 3e-5 of their size (see the next test).
     printed = row["n_alpha"]
-    assert _as_printed(bound.n_alpha, printed) or bound.n_alpha == pytest.approx(
-        float(printed), rel=4e-5
-    )
+    assert _as_printed(bound.n_alpha, printed) or bound.n_alpha == pytest.approx(float(printed), rel=4e-5)
 
 
 @pytest.mark.parametrize(
@@ -89,12 +83,8 @@ def test_the_papers_tables(row: dict[str, str]) -> None:
         (2, 4, 0.01, 20, 0.01, 1160.77595308),
     ],
 )
-def test_n_alpha_is_the_exact_optimum(
-    d: int, n_L: float, delta: float, t: int, c1: float, n_alpha: float
-) -> None:
-    bound = instantaneous_regret_bound(
-        t=t, posterior_std=c1, noise_std=0.01, dim=d, delta=delta, n_L=n_L
-    )
+def test_n_alpha_is_the_exact_optimum(d: int, n_L: float, delta: float, t: int, c1: float, n_alpha: float) -> None:
+    bound = instantaneous_regret_bound(t=t, posterior_std=c1, noise_std=0.01, dim=d, delta=delta, n_L=n_L)
     assert bound.n_alpha == pytest.approx(n_alpha, rel=1e-6)
 
 
@@ -196,9 +186,7 @@ def test_the_bound_falls_with_delta(case: dict[str, float], factor: float) -> No
 
 
 @given(CASES, st.floats(1.0, 10.0))
-def test_the_bound_rises_with_the_posterior_deviation(
-    case: dict[str, float], factor: float
-) -> None:
+def test_the_bound_rises_with_the_posterior_deviation(case: dict[str, float], factor: float) -> None:
     case = _above_the_floor(case)
     one = instantaneous_regret_bound(**case)
     other = instantaneous_regret_bound(**dict(case, posterior_std=case["posterior_std"] * factor))
@@ -252,7 +240,7 @@ def test_a_general_solver_agrees() -> None:
         "delta": 0.1,
         "n_L": 4.0,
     }
-    c1, c2, log_risk, log_t = _problem(case)
+    c1, c2, _, log_t = _problem(case)
     q = 0.1 * 0.75
     log_g = math.log(4 * math.sqrt(math.log(160)))
 
@@ -268,9 +256,7 @@ def test_a_general_solver_agrees() -> None:
 
     start = np.array([math.log(2 / q), math.log(2 / q), 2.0])
     risk = {"type": "ineq", "fun": lambda v: q - np.exp(-v[0]) - np.exp(-v[1])}
-    result = scipy_minimize(
-        objective, start, method="SLSQP", constraints=[risk], options={"ftol": 1e-14}
-    )
+    result = scipy_minimize(objective, start, method="SLSQP", constraints=[risk], options={"ftol": 1e-14})
     bound = instantaneous_regret_bound(**case)
     assert bound.value == pytest.approx(bound.sqrt_beta * (c1 - c2) + result.fun, rel=1e-6)
 
@@ -290,11 +276,7 @@ def test_a_finite_space_has_no_grid_error() -> None:
     widths = solve_widths(0.1, 0.1, math.log(0.05), math.log(64.0))
     assert widths is not None
     # Equal costs: Q(√η) + 64 Q(√α) = 0.05.
-    tails = (
-        math.exp(-0.0)
-        * 0.5
-        * (math.erfc(widths.sqrt_eta / 2**0.5) + 64 * math.erfc(widths.sqrt_alpha / 2**0.5))
-    )
+    tails = math.exp(-0.0) * 0.5 * (math.erfc(widths.sqrt_eta / 2**0.5) + 64 * math.erfc(widths.sqrt_alpha / 2**0.5))
     assert tails == pytest.approx(0.05, rel=1e-9)
     assert math.isinf(widths.log_error)
 
@@ -335,9 +317,7 @@ def test_a_deviation_below_the_floor_voids_the_bound() -> None:
     assert math.isinf(instantaneous_regret_bound(posterior_std=0.01, **numbers).value)
     # The paper prints c₁ = 4.47e-4 for a floor of 4.4721e-4: that is rounding, and counts as the floor.
     rounded: Any = {"t": 500, "noise_std": 0.01, "dim": 4, "delta": 0.1, "n_L": 4.0}
-    assert instantaneous_regret_bound(posterior_std=4.47e-4, **rounded).value == pytest.approx(
-        7.25e-3, abs=5e-6
-    )
+    assert instantaneous_regret_bound(posterior_std=4.47e-4, **rounded).value == pytest.approx(7.25e-3, abs=5e-6)
 
 
 def test_the_result_is_frozen() -> None:

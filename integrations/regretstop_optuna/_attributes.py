@@ -102,9 +102,7 @@ def publish_proposal(
 
     Values go in Optuna's internal form, plain numbers: a category need not be JSON.
     """
-    internal = {
-        name: float(distributions[name].to_internal_repr(value)) for name, value in params.items()
-    }
+    internal = {name: float(distributions[name].to_internal_repr(value)) for name, value in params.items()}
     publish(study, trial, _PROPOSAL, internal)
 
 
@@ -116,9 +114,7 @@ def point_of(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) 
     """
     proposal: Mapping[str, float] = trial.system_attrs.get(_PROPOSAL, {})
     proposed = {
-        name: distributions[name].to_external_repr(value)
-        for name, value in proposal.items()
-        if name in distributions
+        name: distributions[name].to_external_repr(value) for name, value in proposal.items() if name in distributions
     }
     return proposed | trial.system_attrs.get("fixed_params", {}) | trial.params
 

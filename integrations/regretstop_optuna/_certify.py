@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from optuna.study import Study
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import FrozenTrial
 
 from regretstop import Certificate
 from regretstop.rules.base import Rule
+from regretstop_optuna._joint import joint_distributions, unmodelled_parameters
 from regretstop_optuna._models import Models
-from regretstop_optuna._observations import n_finite, observations
-from regretstop_optuna._space import Distributions, joint_distributions, unmodelled_parameters
+from regretstop_optuna._observations import n_observations, observations
+from regretstop_optuna._space import Distributions
 from regretstop_optuna._storage import all_trials
 
 
@@ -30,9 +31,7 @@ class Assessment:
 def require_one_objective(study: Study) -> None:
     """Raise ValueError if the study has several objectives."""
     if len(study.directions) > 1:
-        raise ValueError(
-            f"a regret bound is about one objective, the study has {len(study.directions)}"
-        )
+        raise ValueError(f"a regret bound is about one objective, the study has {len(study.directions)}")
 
 
 def certify(study: Study, rule: Rule, models: Models) -> Assessment:
@@ -53,11 +52,11 @@ def certify(study: Study, rule: Rule, models: Models) -> Assessment:
             except (ArithmeticError, ValueError) as error:
                 # A numerical accident must not end a search that is going well.
                 obstacle = f"the model could not be fitted: {error}"
-    fitted = n_finite(trials)
+    n = n_observations(trials)
     certificate = rule.undecided(
-        obstacle or "too few observations: no trial is complete",
-        n_observations=fitted,
-        n_excluded=sum(t.state.is_finished() for t in trials) - fitted,
+        obstacle or "too few observations: none yet",
+        n_observations=n,
+        n_excluded=sum(t.state.is_finished() for t in trials) - n,
     )
     return Assessment(certificate, obstacle)
 
@@ -72,6 +71,6 @@ def _obstacle(trials: Sequence[FrozenTrial], joint: Distributions) -> str | None
         )
     if any(key.split(":")[0] == "constraints" for t in trials for key in t.system_attrs):
         return "the study has constraints, which the model does not cover"
-    if not joint and any(t.state == TrialState.COMPLETE for t in trials):
+    if not joint and n_observations(trials):
         return "the objective has no parameter that varies"
     return None

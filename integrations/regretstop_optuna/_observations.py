@@ -30,9 +30,9 @@ def observations(trials: Sequence[FrozenTrial]) -> list[Observation]:
     ]
 
 
-def n_finite(trials: Sequence[FrozenTrial]) -> int:
-    """Return the number of trials that give the model something to fit."""
-    return sum(map(_is_finite, trials))
+def n_observations(trials: Sequence[FrozenTrial]) -> int:
+    """Return the number of trials that the model can be fitted to."""
+    return sum(map(is_observation, trials))
 
 
 def running_points(
@@ -51,15 +51,12 @@ def running_points(
 
 def vain_points(trials: Sequence[FrozenTrial]) -> list[dict[str, Any]]:
     """Return the points whose evaluation gave nothing to fit: pruned, failed or infinite."""
-    return [t.params for t in trials if t.state.is_finished() and not _is_finite(t)]
+    return [t.params for t in trials if t.state.is_finished() and not is_observation(t)]
 
 
-def _is_finite(trial: FrozenTrial) -> bool:
-    return (
-        trial.state == TrialState.COMPLETE
-        and trial.value is not None
-        and math.isfinite(trial.value)
-    )
+def is_observation(trial: FrozenTrial) -> bool:
+    """Return whether the trial gives the model something to fit: it is complete, its value finite."""
+    return trial.state == TrialState.COMPLETE and trial.value is not None and math.isfinite(trial.value)
 
 
 def _seconds(trial: FrozenTrial, now: datetime.datetime) -> float:

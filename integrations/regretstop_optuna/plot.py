@@ -39,9 +39,7 @@ def bound_history(study: Study) -> BoundHistory:
     require_one_objective(study)
     last = attributes.latest(attributes.stored_certificates(study))
     if last is None:
-        raise ValueError(
-            f"study {study.study_name!r} holds no regret bounds: run it with RegretBoundCallback"
-        )
+        raise ValueError(f"study {study.study_name!r} holds no regret bounds: run it with RegretBoundCallback")
     stored = attributes.stored_certificates(study, last.rule)
     certificates = {after.trial: after.certificate for after in stored}
     decisions = [

@@ -5,17 +5,16 @@ from typing import Any, Literal
 
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
-from optuna.search_space import IntersectionSearchSpace
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from regretstop.kernels import Kernel
 from regretstop_optuna._attributes import publish_proposal
 from regretstop_optuna._certify import require_one_objective
+from regretstop_optuna._joint import joint_distributions
 from regretstop_optuna._logging import logger
 from regretstop_optuna._models import Models
-from regretstop_optuna._observations import n_finite, observations, running_points, vain_points
-from regretstop_optuna._space import free
+from regretstop_optuna._observations import n_observations, observations, running_points, vain_points
 from regretstop_optuna._storage import all_trials
 
 
@@ -64,9 +63,7 @@ class GPUCBSampler(BaseSampler):
         independent_sampler: BaseSampler | None = None,
     ) -> None:
         if not isinstance(n_startup_trials, int) or n_startup_trials < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ValueError(
-                f"n_startup_trials must be an integer of at least 1, got {n_startup_trials!r}"
-            )
+            raise ValueError(f"n_startup_trials must be an integer of at least 1, got {n_startup_trials!r}")
         self.models = Models(
             beta=beta,
             kernel=kernel,
@@ -78,7 +75,6 @@ class GPUCBSampler(BaseSampler):
         )
         self._n_startup_trials = n_startup_trials
         self._independent_sampler = independent_sampler or RandomSampler(seed=seed)
-        self._intersection = IntersectionSearchSpace()
         self._warned_of_independent = False
         self._warned_of_failure = False
 
@@ -94,18 +90,13 @@ class GPUCBSampler(BaseSampler):
         require_one_objective(study)
         self._independent_sampler.before_trial(study, trial)
 
-    def after_trial(
-        self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
-    ) -> None:
+    def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
         """Pass the call on to the independent sampler."""
         self._independent_sampler.after_trial(study, trial, state, values)
 
-    def infer_relative_search_space(
-        self, study: Study, trial: FrozenTrial
-    ) -> dict[str, BaseDistribution]:
+    def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """Return the distributions that all completed trials have in common."""
-        with self.models.lock:
-            return free(self._intersection.calculate(study))
+        return joint_distributions(all_trials(study))
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -118,7 +109,7 @@ class GPUCBSampler(BaseSampler):
             trials = all_trials(study)
             model = self.models.get(study, search_space)
             away_from = running_points(trials, search_space, but=trial)
-            if n_finite(trials) >= self._n_startup_trials:
+            if n_observations(trials) >= self._n_startup_trials:
                 # Otherwise the same data would lead to the same failure again and again.
                 away_from += vain_points(trials)
             model.replace_history(observations(trials), pending=away_from)
@@ -141,18 +132,12 @@ class GPUCBSampler(BaseSampler):
         require_one_objective(study)
         if not self._warned_of_independent:
             self._warn_if_not_joint(study, trial, param_name, param_distribution)
-        return self._independent_sampler.sample_independent(
-            study, trial, param_name, param_distribution
-        )
+        return self._independent_sampler.sample_independent(study, trial, param_name, param_distribution)
 
-    def _warn_if_not_joint(
-        self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution
-    ) -> None:
-        with self.models.lock:
-            joint = self._intersection.calculate(study)
-        is_first = all(t.state != TrialState.COMPLETE for t in all_trials(study))
+    def _warn_if_not_joint(self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution) -> None:
+        trials = all_trials(study)
         # A trial that began before the first one was completed samples everything here.
-        if is_first or joint.get(name) == distribution:
+        if not n_observations(trials) or joint_distributions(trials).get(name) == distribution:
             return
         self._warned_of_independent = True
         logger.warning(

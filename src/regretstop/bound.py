@@ -23,6 +23,7 @@ LogGrid = Callable[[float], tuple[float, float]]
 
 _MAX_ROUNDS = 60
 _TOLERANCE = 1e-9
+_MET = 1e-3
 # e^(−x) beyond this is below the rounding of any bound worth printing.
 _MAX_LOG_ERROR = 60.0
 # Numbers copied from a table have three digits.
@@ -81,7 +82,7 @@ def instantaneous_regret_bound(
     noise_std: float,
     dim: int,
     delta: float,
-    n_L: float = 10.0,  # noqa: N803 (the paper's name)
+    n_L: float = 10.0,
     a: float = 1.0,
     b: float = 1.0,
     side: float = 1.0,
@@ -126,33 +127,19 @@ def instantaneous_regret_bound(
         if not (value > 0.0 and math.isfinite(value)):
             raise ValueError(f"{name} must be positive and finite, got {value!r}")
     if n_L * dim * a <= delta:
-        raise ValueError(
-            f"n_L·dim·a must be above delta for a Lipschitz level, got n_L={n_L!r}, a={a!r}"
-        )
+        raise ValueError(f"n_L·dim·a must be above delta for a Lipschitz level, got n_L={n_L!r}, a={a!r}")
 
     def reach(risk: float) -> float:
         """Return d r L for the Lipschitz level L that fails with probability at most `risk`."""
         return dim * side * b * math.sqrt(math.log(dim * a / risk))
 
-    sqrt_beta = theory_sqrt_beta(
-        t, dim, delta, reach(delta / 4.0) if 4.0 * dim * a > delta else 0.0
-    )
-    return bound_from_reach(
-        t=t,
-        log_weight=log_pi(t),
-        posterior_std=posterior_std,
-        noise_std=noise_std,
-        dim=dim,
-        test_risk=delta * (1.0 - 1.0 / n_L),
-        log_reach=math.log(reach(delta / n_L)),
-        log_n_discrete=0.0,
-        sqrt_beta=sqrt_beta,
-    )
+    sqrt_beta = theory_sqrt_beta(t, dim, delta, reach(delta / 4.0) if 4.0 * dim * a > delta else 0.0)
+    log_risk = math.log(delta * (1.0 - 1.0 / n_L)) - log_pi(t)
+    theorem = Theorem(t, log_risk, noise_std, dim, math.log(reach(delta / n_L)))
+    return theorem.bound(posterior_std, sqrt_beta)
 
 
-def theory_sqrt_beta(
-    t: int, dim: int, delta: float, reach: float, log_n_discrete: float = 0.0
-) -> float:
+def theory_sqrt_beta(t: int, dim: int, delta: float, reach: float, log_n_discrete: float = 0.0) -> float:
     """Return √β_t, eq. (ucb-bay-beta), for `reach` = d r L at the Lipschitz risk δ/4.
 
         β_t = 2 log(4 π_t |discrete| / δ) + max(4 d log(t g), 2 d log(t² g)),   g = d r b √log(4 d a / δ)
@@ -174,66 +161,67 @@ def theory_sqrt_beta(
     return math.sqrt(max(beta, 0.0))
 
 
-def bound_from_reach(
-    *,
-    t: int,
-    log_weight: float,
-    posterior_std: float,
-    noise_std: float,
-    dim: int,
-    test_risk: float,
-    log_reach: float,
-    log_n_discrete: float,
-    sqrt_beta: float,
-) -> RegretBound:
-    """Return the bound for a grid of `(reach t^s)^dim + 1` points per setting of the discrete axes.
+@dataclass(frozen=True)
+class Theorem:
+    """The theorem at one iteration: everything but the query and the width that it maximises.
 
-    Args:
+    The analytic grid has `(reach t^s)^dim + 1` points for each setting of the discrete axes.
+
+    Attributes:
         t: Iteration.
-        log_weight: log π of this test.
-        posterior_std: σ_{t−1}(x_t).
+        log_risk: Log of the risk of this test, q/π.
         noise_std: σ.
         dim: Number of axes with a slope; 0 for a finite space.
-        test_risk: q, the risk that all tests share.
         log_reach: log(d r L); for unequal slopes the mean of log(d r L_j).
         log_n_discrete: Log of the number of settings of the discrete axes.
-        sqrt_beta: √β of the formula.
     """
-    log_t = math.log(t)
-    std_floor = noise_std / math.sqrt(t + noise_std**2)
 
-    def log_grid(x: float) -> tuple[float, float]:
-        exponent = dim * (log_reach + x)
+    t: int
+    log_risk: float
+    noise_std: float
+    dim: int
+    log_reach: float
+    log_n_discrete: float = 0.0
+
+    def log_grid(self, x: float) -> tuple[float, float]:
+        """Return log |𝔻| for a grid of error e^(−x), and its derivative."""
+        exponent = self.dim * (self.log_reach + x)
         if exponent > 30.0:  # the "+ 1" of the ceiling has vanished
-            return log_n_discrete + exponent, float(dim)
+            return self.log_n_discrete + exponent, float(self.dim)
         grown = math.exp(exponent)
-        return log_n_discrete + math.log1p(grown), dim * grown / (1.0 + grown)
+        return self.log_n_discrete + math.log1p(grown), self.dim * grown / (1.0 + grown)
 
-    # A deviation below the floor by more than rounding belongs to a GP with other noise: then nothing is proved.
-    is_void = posterior_std < std_floor * (1.0 - _ROUNDED)
-    posterior_std = max(posterior_std, std_floor)
-    widths = solve_widths(
-        posterior_std,
-        std_floor,
-        math.log(test_risk) - log_weight,
-        log_grid if dim else log_n_discrete,
-        sqrt_beta,
-    )
-    existing = 2.0 * sqrt_beta * posterior_std + 1.0 / t**2
-    if widths is None or is_void:
+    def bound(self, posterior_std: float, sqrt_beta: float) -> RegretBound:
+        """Return the bound for a query of this deviation that maximises μ + √β σ."""
+        std_floor = self.noise_std / math.sqrt(self.t + self.noise_std**2)
+        # A deviation below the floor by more than rounding belongs to a GP with other noise: then nothing is proved.
+        is_void = posterior_std < std_floor * (1.0 - _ROUNDED)
+        posterior_std = max(posterior_std, std_floor)
+        widths = solve_widths(posterior_std, std_floor, self.log_risk, self._grid, sqrt_beta)
+        existing = 2.0 * sqrt_beta * posterior_std + 1.0 / self.t**2
+        if widths is None or is_void:
+            return RegretBound(math.inf, sqrt_beta, math.inf, math.inf, 0.0, math.inf, math.inf, existing)
+        log_pi_t = log_pi(self.t)
         return RegretBound(
-            math.inf, sqrt_beta, math.inf, math.inf, 0.0, math.inf, math.inf, existing
+            value=sqrt_beta * (posterior_std - std_floor) + widths.value,
+            sqrt_beta=sqrt_beta,
+            sqrt_eta=widths.sqrt_eta,
+            sqrt_alpha=widths.sqrt_alpha,
+            s=widths.log_error / math.log(self.t),
+            n_eta=math.exp(-self.log_risk - log_pi_t) / widths.share,
+            n_alpha=math.exp(-self.log_risk - log_pi_t) / (1.0 - widths.share),
+            existing=existing,
         )
-    return RegretBound(
-        value=sqrt_beta * (posterior_std - std_floor) + widths.value,
-        sqrt_beta=sqrt_beta,
-        sqrt_eta=widths.sqrt_eta,
-        sqrt_alpha=widths.sqrt_alpha,
-        s=widths.log_error / log_t,
-        n_eta=1.0 / (test_risk * widths.share),
-        n_alpha=1.0 / (test_risk * (1.0 - widths.share)),
-        existing=existing,
-    )
+
+    def matched_width(self, posterior_std: float) -> float:
+        """Return the √α of the least (√α + √η) σ(x_t) + t^(−s): what √β = √α should be for such a query."""
+        widths = solve_widths(posterior_std, posterior_std, self.log_risk, self._grid)
+        assert widths is not None  # without a constraint there is always a solution
+        return widths.sqrt_alpha
+
+    @property
+    def _grid(self) -> LogGrid | float:
+        return self.log_grid if self.dim else self.log_n_discrete
 
 
 def solve_widths(
@@ -264,28 +252,30 @@ def solve_widths(
     Returns:
         The best widths, or None if none satisfy the constraint.
     """
-    if isinstance(log_grid, float):
-        size = log_grid
-        best = _settle(eta_cost, alpha_cost, log_risk, lambda _x: (size, 0.0), math.inf)
-        if best.sqrt_alpha <= max_sqrt_alpha:
-            return best
-        return _on_the_constraint(
-            eta_cost, alpha_cost, log_risk, lambda _x: (size, 0.0), math.inf, max_sqrt_alpha
-        )
-    low = _settle(eta_cost, alpha_cost, log_risk, log_grid, 0.0)
-    high = _settle(eta_cost, alpha_cost, log_risk, log_grid, _MAX_LOG_ERROR)
-    best = min(low, high, key=lambda widths: widths.value)
+    if callable(log_grid):
+        grid = log_grid
+        low = _settle(eta_cost, alpha_cost, log_risk, grid, 0.0)
+        high = _settle(eta_cost, alpha_cost, log_risk, grid, _MAX_LOG_ERROR, other=low)
+        best = low if low.value <= high.value else high
+    else:
+        grid = _constant(log_grid)
+        best = _settle(eta_cost, alpha_cost, log_risk, grid, math.inf)
     if best.sqrt_alpha <= max_sqrt_alpha:
         return best
-    return _on_the_constraint(
-        eta_cost, alpha_cost, log_risk, log_grid, best.log_error, max_sqrt_alpha
-    )
+    return _on_the_constraint(eta_cost, alpha_cost, log_risk, grid, best.log_error, max_sqrt_alpha)
+
+
+def _constant(log_size: float) -> LogGrid:
+    return lambda _x: (log_size, 0.0)
 
 
 def _settle(
-    eta_cost: float, alpha_cost: float, log_risk: float, log_grid: LogGrid, x: float
+    eta_cost: float, alpha_cost: float, log_risk: float, log_grid: LogGrid, x: float, other: Widths | None = None
 ) -> Widths:
-    """Alternate the two optimality conditions from x (held where it is infinite) until neither moves."""
+    """Alternate the two optimality conditions from x (held where it is infinite) until neither moves.
+
+    A run from above that comes close to where the run from below ended has shown that nothing lies between.
+    """
     share, c1, c2 = 0.5, max(eta_cost, 1e-300), max(alpha_cost, 1e-300)
     is_finite = math.isinf(x)
     error = 0.0 if is_finite else math.exp(-x)
@@ -303,14 +293,14 @@ def _settle(
             new_x = min(max(-math.log(max(pull_alpha * growth, 1e-300)), 0.0), _MAX_LOG_ERROR)
             moved = max(moved, abs(new_x - x))
             x, error = new_x, math.exp(-new_x)
+        if other is not None and abs(x - other.log_error) < _MET:
+            return other
         if moved < _TOLERANCE:
             break
     size, _ = log_grid(x)
     sqrt_eta = upper_quantile(log_risk + math.log(share))
     sqrt_alpha = upper_quantile(log_risk + math.log1p(-share) - size)
-    return Widths(
-        sqrt_eta, sqrt_alpha, x, share, eta_cost * sqrt_eta + alpha_cost * sqrt_alpha + error
-    )
+    return Widths(sqrt_eta, sqrt_alpha, x, share, eta_cost * sqrt_eta + alpha_cost * sqrt_alpha + error)
 
 
 def _on_the_constraint(
@@ -341,9 +331,7 @@ def _on_the_constraint(
             share = share_at(x)
             if share > 0.0:
                 sqrt_eta = upper_quantile(log_risk + math.log(share))
-                rising = eta_cost * mills_ratio(sqrt_eta) * log_grid(x)[1] * (
-                    1.0 - share
-                ) / share > math.exp(-x)
+                rising = eta_cost * mills_ratio(sqrt_eta) * log_grid(x)[1] * (1.0 - share) / share > math.exp(-x)
             else:
                 rising = True
             low, high = (low, x) if rising else (x, high)
@@ -355,6 +343,4 @@ def _on_the_constraint(
         return None
     sqrt_eta = upper_quantile(log_risk + math.log(share))
     error = 0.0 if is_finite else math.exp(-x)
-    return Widths(
-        sqrt_eta, sqrt_alpha, x, share, eta_cost * sqrt_eta + alpha_cost * sqrt_alpha + error
-    )
+    return Widths(sqrt_eta, sqrt_alpha, x, share, eta_cost * sqrt_eta + alpha_cost * sqrt_alpha + error)

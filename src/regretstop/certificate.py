@@ -95,9 +95,7 @@ class Certificate:
             raise ValueError(f"data must have every field, got none for {', '.join(missing)}")
         for name in ("guarantee", "optimality_gap_guarantee"):
             if data[name] not in get_args(Guarantee):
-                raise ValueError(
-                    f"{name} must be one of {get_args(Guarantee)}, got {name}={data[name]!r}"
-                )
+                raise ValueError(f"{name} must be one of {get_args(Guarantee)}, got {name}={data[name]!r}")
         values = {name: data[name] for name in names}
         for name in ("bound", "epsilon", "delta", "incumbent_value", "optimality_gap"):
             values[name] = _from_json(values[name])
@@ -116,13 +114,8 @@ class Certificate:
         )
         if not same:
             lines.append(self._gap_statement())
-        observations = (
-            "1 observation" if self.n_observations == 1 else (f"{self.n_observations} observations")
-        )
-        lines.append(
-            f"Based on {observations}; {self.n_excluded} left out "
-            "(failed, not finite or outside the space)."
-        )
+        observations = "1 observation" if self.n_observations == 1 else (f"{self.n_observations} observations")
+        lines.append(f"Based on {observations}; {self.n_excluded} left out (failed, not finite or outside the space).")
         return "\n".join(lines)
 
     def _statement(self) -> list[str]:

@@ -1,11 +1,11 @@
-"""Confidence widths and where the risk δ goes.
+r"""Confidence widths and where the risk δ goes.
 
 | paper | here | |
 |---|---|---|
 | √β_t, √η_t, √α_t | `sqrt_beta`, `sqrt_eta`, `sqrt_alpha` | confidence widths in posterior deviations |
 | π_t | `log_pi` | weight of the t-th test; Σ 1/π_t = 1 |
 | n_L | `n_L` | δ/n_L is the share of the risk kept for the slopes |
-| \\|𝔻_t\\| | `log_n_grid` | points of the analytic grid |
+| \|𝔻_t\| | `log_n_grid` | points of the analytic grid |
 """
 
 import math
@@ -53,7 +53,7 @@ class RiskLedger:
     """
 
     delta: float
-    n_L: float  # noqa: N815 (the paper's name, fixed in the public API)
+    n_L: float
     horizon: int | None = None
 
     @property
@@ -72,11 +72,13 @@ class RiskLedger:
             return log_pi(test)
         return math.log(self.horizon) if test <= self.horizon else math.inf
 
+    def log_test_risk(self, test: int) -> float:
+        """Return log(q/π_k), the risk of the k-th test; −∞ beyond the horizon."""
+        return math.log(self.test_risk) - self.log_weight(test)
+
     def spent(self, tests: Iterable[int]) -> float:
         """Return the risk spent after the tests with these indices; an index counts once."""
-        return self.slope_risk + self.test_risk * math.fsum(
-            math.exp(-self.log_weight(k)) for k in set(tests)
-        )
+        return self.slope_risk + self.test_risk * math.fsum(math.exp(-self.log_weight(k)) for k in set(tests))
 
 
 def slope_levels(derivative_stds: Array, expected_suprema: Array, *, risk: float) -> Array:
@@ -97,14 +99,10 @@ def slope_levels(derivative_stds: Array, expected_suprema: Array, *, risk: float
     """
     if not 0.0 < risk < 1.0:
         raise ValueError(f"risk must be in (0, 1), got {risk!r}")
-    return expected_suprema + derivative_stds * math.sqrt(
-        2.0 * math.log(len(derivative_stds) / risk)
-    )
+    return expected_suprema + derivative_stds * math.sqrt(2.0 * math.log(len(derivative_stds) / risk))
 
 
-def kernel_slopes(
-    kernel: Kernel, lengthscales: Array, log_n_copies: float, *, risk: float
-) -> Array:
+def kernel_slopes(kernel: Kernel, lengthscales: Array, log_n_copies: float, *, risk: float) -> Array:
     """Return the slope levels of a draw with unit prior deviation on the unit cube.
 
     Args:
@@ -122,9 +120,7 @@ def kernel_slopes(
 
 
 @lru_cache(maxsize=256)
-def _expected_suprema(
-    kernel: type[Kernel], lengthscales: tuple[float, ...], log_n_copies: float
-) -> tuple[float, ...]:
+def _expected_suprema(kernel: type[Kernel], lengthscales: tuple[float, ...], log_n_copies: float) -> tuple[float, ...]:
     """Return m_j ≥ E sup |∂_j f| over the unit cube and all copies, for unit prior deviation, by chaining.
 
     Let g = ∂_j f, with deviation τ, and ω_k the deviation of ∂_k g. Stationary mixed fourth derivatives at zero
@@ -146,11 +142,7 @@ def _expected_suprema(
         omega = math.sqrt(4.0 * kernel.fourth) / (scales[j] * scales)
         omega[j] *= math.sqrt(3.0)
         result.append(
-            min(
-                _chain(tau, omega, log_n_copies, tau * first, ratio)
-                for first in _FIRSTS
-                for ratio in _RATIOS
-            )
+            min(_chain(tau, omega, log_n_copies, tau * first, ratio) for first in _FIRSTS for ratio in _RATIOS)
         )
     return tuple(result)
 
@@ -196,9 +188,7 @@ class Grid:
         sloped = np.ones(len(self.slopes), dtype=bool)
         while True:
             cells = np.ceil(np.sum(sloped) * self.slopes / (2.0 * error))
-            exact = sloped & (
-                self.counts <= cells
-            )  # taking every value is cheaper, and leaves more error to the rest
+            exact = sloped & (self.counts <= cells)  # taking every value is cheaper, and leaves more error to the rest
             if not np.any(exact):
                 break
             sloped &= ~exact
@@ -212,6 +202,4 @@ class Grid:
         """
         y = len(self.slopes) * self.slopes * math.exp(x) / 2.0
         inverse = 1.0 / self.counts + 1.0 / (1.0 + y)
-        return self.log_n_exact - float(np.sum(np.log(inverse))), float(
-            np.sum(y / ((1.0 + y) ** 2 * inverse))
-        )
+        return self.log_n_exact - float(np.sum(np.log(inverse))), float(np.sum(y / ((1.0 + y) ** 2 * inverse)))

@@ -59,15 +59,11 @@ class HyperparameterDensity:
         embedding: Embedding,
         noise_std: float | None,
     ) -> None:
-        merged, means, repeats, self._within = merge_duplicates(
-            points, values, np.ones(len(values))
-        )
+        merged, means, repeats, self._within = merge_duplicates(points, values, np.ones(len(values)))
         self._kernel = kernel
         self._axis = embedding.axis
         columns = embedding(merged)
-        self._columns = columns - np.mean(
-            columns, axis=0
-        )  # centred: the gradient subtracts squares
+        self._columns = columns - np.mean(columns, axis=0)  # centred: the gradient subtracts squares
         self._values = means
         self._ones = np.ones(len(means))
         self._repeats = repeats
@@ -107,9 +103,7 @@ class HyperparameterDensity:
         except np.linalg.LinAlgError:
             return math.inf, np.zeros_like(theta)
         log_determinant = 2.0 * float(np.log(chol.flat[:: n + 1]).sum())
-        inverse = np.asarray(
-            lapack.dpotri(chol, lower=1, overwrite_c=1)[0]
-        )  # the upper triangle stays zero
+        inverse = np.asarray(lapack.dpotri(chol, lower=1, overwrite_c=1)[0])  # the upper triangle stays zero
         inverse = inverse + inverse.T
         inverse.flat[:: n + 1] *= 0.5
         inverse_ones = inverse @ self._ones
@@ -122,19 +116,12 @@ class HyperparameterDensity:
         inverse -= low_rank @ low_rank.T  # now 2 G
         # dK/dlog ℓ_j = −2 s² ρ' Δ_j²/ℓ_j²; Σ M_ik (z_i − z_k)² = 2 (Σ_i (M1)_i z_i² − zᵀMz) needs no n × n × d array.
         mixed = inverse * slope
-        per_column = (mixed @ self._ones) @ columns**2 - np.einsum(
-            "ic,ic->c", columns, mixed @ columns
-        )
-        gradient[: self.dim] -= (
-            2.0 * variance * np.bincount(self._axis, weights=per_column, minlength=self.dim)
-        )
+        per_column = (mixed @ self._ones) @ columns**2 - np.einsum("ic,ic->c", columns, mixed @ columns)
+        gradient[: self.dim] -= 2.0 * variance * np.bincount(self._axis, weights=per_column, minlength=self.dim)
         gradient[self.dim] += float(np.vdot(inverse, signal))
         if self._noise_std is None:
             # The single values behind a merged mean still speak about the noise.
-            value += 0.5 * (
-                self._n_extra * (_LOG_2PI + math.log(noise_variance))
-                + self._within / noise_variance
-            )
+            value += 0.5 * (self._n_extra * (_LOG_2PI + math.log(noise_variance)) + self._within / noise_variance)
             value += 0.5 * self._log_repeats
             gradient[-1] += noise_variance * float((inverse.flat[:: n + 1] / self._repeats).sum())
             gradient[-1] += self._n_extra - self._within / noise_variance

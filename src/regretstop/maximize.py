@@ -148,12 +148,8 @@ class Search:
         centers = observed[_distinct_best(mean, observed, _N_CENTERS)]
         rng = np.random.default_rng(seed)
         steps = rng.standard_normal((len(centers), _N_AROUND, centers.shape[1]))
-        steps *= np.resize(_SPREADS, _N_AROUND)[:, None] * np.minimum(
-            self.posterior.lengthscales, 1.0
-        )
-        around = (centers[:, None, :] + np.where(self._numeric, steps, 0.0)).reshape(
-            -1, centers.shape[1]
-        )
+        steps *= np.resize(_SPREADS, _N_AROUND)[:, None] * np.minimum(self.posterior.lengthscales, 1.0)
+        around = (centers[:, None, :] + np.where(self._numeric, steps, 0.0)).reshape(-1, centers.shape[1])
         # The centres themselves: a narrow peak at the data must not be missed by the noise of the neighbours.
         return np.vstack([sobol, self._space.snap(centers), self._space.snap(around)])
 
@@ -166,9 +162,7 @@ class Search:
 
         if not np.any(free):
             return starts
-        low, high = self._space.snap(
-            np.vstack([np.zeros(starts.shape[1]), np.ones(starts.shape[1])])
-        )
+        low, high = self._space.snap(np.vstack([np.zeros(starts.shape[1]), np.ones(starts.shape[1])]))
         points = starts.copy()
 
         def negative(flat: Array) -> tuple[float, Array]:
@@ -178,16 +172,14 @@ class Search:
             gradient = by_mean[:, None] * mean_gradient + by_std[:, None] * std_gradient
             return -float(np.sum(acquisition(mean, std))), -gradient[:, free].ravel()
 
-        bounds = list(
-            zip(np.tile(low[free], len(starts)), np.tile(high[free], len(starts)), strict=True)
-        )
+        box: list[tuple[float, float]] = list(zip(low[free].tolist(), high[free].tolist(), strict=True))
         result = minimize(
             negative,
             points[:, free].ravel(),
             jac=True,
             method="L-BFGS-B",
-            bounds=bounds,
-            options={"maxiter": 60, "ftol": 1e-10},
+            bounds=box * len(starts),
+            options={"maxiter": 40, "ftol": 1e-10},
         )
         points[:, free] = np.asarray(result.x).reshape(len(starts), -1)
         return points
@@ -211,9 +203,7 @@ class Search:
                 coordinates = self._space.axis_values(int(j))
             else:  # near and far steps instead of a table of the range
                 steps = 0.5 ** np.arange(1, 31)
-                coordinates = point[j] + np.concatenate(
-                    [-steps, steps, [1.0, -1.0] / self._space.counts[j]]
-                )
+                coordinates = point[j] + np.concatenate([-steps, steps, [1.0, -1.0] / self._space.counts[j]])
             moved = np.repeat(point[None], len(coordinates), axis=0)
             moved[:, j] = coordinates
             moves.append(moved)

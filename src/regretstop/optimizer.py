@@ -95,8 +95,7 @@ class GPUCB:
         if direction not in ("maximize", "minimize"):
             raise ValueError(f"direction must be 'maximize' or 'minimize', got {direction!r}")
         check_beta(beta)
-        if not (isinstance(n_initial, int) and n_initial >= 1):
-            raise ValueError(f"n_initial must be an integer of at least 1, got {n_initial!r}")
+        check_count("n_initial", n_initial)
         if not math.isfinite(mean):
             raise ValueError(f"mean must be finite, got {mean!r}")
         self.space = space
@@ -150,9 +149,7 @@ class GPUCB:
         self._history.append(Observation(params, value, len(self._history)))
         self._forget()
 
-    def replace_history(
-        self, observations: Sequence[Observation], pending: Sequence[Mapping[str, Any]] = ()
-    ) -> None:
+    def replace_history(self, observations: Sequence[Observation], pending: Sequence[Mapping[str, Any]] = ()) -> None:
         """Take over the history that a framework holds.
 
         Args:
@@ -189,9 +186,7 @@ class GPUCB:
         else:
             fit, searches = self._fit(data)
             if not fit.data.has_spread:
-                obstacle = (
-                    "all values are equal, which says nothing about how far the objective can vary"
-                )
+                obstacle = "all values are equal, which says nothing about how far the objective can vary"
         return Snapshot(
             space=self.space,
             posteriors=fit.posteriors if fit else (),
@@ -343,8 +338,7 @@ def minimize(
     Raises:
         ValueError: If max_trials is below 1, or no evaluation gave a finite value.
     """
-    if not (isinstance(max_trials, int) and max_trials >= 1):
-        raise ValueError(f"max_trials must be an integer of at least 1, got {max_trials!r}")
+    check_count("max_trials", max_trials)
     optimizer = GPUCB(space, direction="minimize", seed=seed, **options)
     certificates: list[Certificate] = []
     for _ in range(max_trials):
@@ -362,30 +356,26 @@ def minimize(
     chosen = optimizer.history[number] if certificates[-1].stop and number is not None else None
     best = chosen or min(finite, key=lambda o: o.value if o.value is not None else math.inf)
     assert best.value is not None
-    return Result(
-        best.params, float(best.value), certificates[-1], tuple(certificates), optimizer.history
-    )
+    return Result(best.params, float(best.value), certificates[-1], tuple(certificates), optimizer.history)
 
 
 def check_beta(beta: object) -> None:
     """Raise ValueError unless beta is "theory", "matched" or a finite number of at least 0."""
-    is_number = isinstance(beta, int | float) and not isinstance(beta, bool)
-    if not (
-        beta in ("theory", "matched")
-        if isinstance(beta, str)
-        else is_number and 0 <= float(str(beta)) < math.inf
-    ):
-        raise ValueError(
-            f"beta must be 'theory', 'matched' or a finite number of at least 0, got {beta!r}"
-        )
+    is_number = isinstance(beta, int | float) and not isinstance(beta, bool) and 0 <= beta < math.inf
+    if not (is_number or beta in ("theory", "matched")):
+        raise ValueError(f"beta must be 'theory', 'matched' or a finite number of at least 0, got {beta!r}")
+
+
+def check_count(name: str, value: object) -> None:
+    """Raise ValueError, naming the argument, unless the value is an integer of at least 1."""
+    if not (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
+        raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
 
 
 def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Return whether two parameter dicts agree; values that cannot be compared do not."""
     try:
-        return one.keys() == other.keys() and all(
-            one[k] is other[k] or bool(one[k] == other[k]) for k in one
-        )
+        return one.keys() == other.keys() and all(one[k] is other[k] or bool(one[k] == other[k]) for k in one)
     except (TypeError, ValueError):
         return False
 

@@ -57,15 +57,11 @@ class Float:
     def __post_init__(self) -> None:
         _set_bounds(self, _finite_float("low", self.low), _finite_float("high", self.high))
         if not math.isfinite(self.high - self.low):
-            raise ValueError(
-                f"high - low must not overflow, got low={self.low!r}, high={self.high!r}"
-            )
+            raise ValueError(f"high - low must not overflow, got low={self.low!r}, high={self.high!r}")
         if self.log and self.low <= 0:
             raise ValueError(f"low must be positive when log=True, got low={self.low!r}")
         if self.log and self._scale == 0.0:
-            raise ValueError(
-                f"low and high are too close for log=True, got low={self.low!r}, high={self.high!r}"
-            )
+            raise ValueError(f"low and high are too close for log=True, got low={self.low!r}, high={self.high!r}")
         if self.step is None:
             return
         if self.log:

@@ -1,3 +1,5 @@
+# pyright: reportUnknownMemberType=false, reportMissingTypeStubs=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# matplotlib and plotly are not typed.
 """The bound against ε over the trials: one data class, drawn by matplotlib or plotly."""
 
 import math
@@ -63,12 +65,8 @@ def draw_matplotlib(history: BoundHistory, ax: "Axes | None" = None) -> "Axes":
         # A figure of its own, not pyplot's: the user's backend and open figures stay as they are.
         ax = Figure(figsize=(8.0, 4.5), layout="constrained").add_subplot()
     trials = list(history.trials)
-    ax.plot(
-        trials, _finite(history.bounds), color=_BOUND, marker=".", label=f"bound ({history.rule})"
-    )
-    ax.plot(
-        trials, _finite(history.gaps), color=_GAP, linestyle="--", label="certified optimality gap"
-    )
+    ax.plot(trials, _finite(history.bounds), color=_BOUND, marker=".", label=f"bound ({history.rule})")
+    ax.plot(trials, _finite(history.gaps), color=_GAP, linestyle="--", label="certified optimality gap")
     ax.axhline(history.epsilon, color=_EPSILON, linewidth=1.0, label=f"ε = {history.epsilon:.4g}")
     if history.stopped_at is not None:
         ax.axvline(
@@ -137,9 +135,7 @@ def draw_plotly(history: BoundHistory) -> "Figure":
             line={"color": _BEST, "shape": "hv"},
         )
     )
-    figure.add_hline(
-        y=history.epsilon, line_color=_EPSILON, annotation_text=f"ε = {history.epsilon:.4g}"
-    )
+    figure.add_hline(y=history.epsilon, line_color=_EPSILON, annotation_text=f"ε = {history.epsilon:.4g}")
     if history.stopped_at is not None:
         figure.add_vline(
             x=history.stopped_at,

@@ -113,9 +113,7 @@ class GaussianProcess:
         self._embedding = embedding
         self._column_scale = 1.0 / lengthscales[embedding.axis]
         self._columns = embedding(points) * self._column_scale
-        covariance = prior_std**2 * kernel.correlation(
-            cdist(self._columns, self._columns, "sqeuclidean")
-        )
+        covariance = prior_std**2 * kernel.correlation(cdist(self._columns, self._columns, "sqeuclidean"))
         covariance.flat[:: len(values) + 1] += noise_std**2 / repeats
         chol, self.jitter = cholesky(covariance, prior_std**2)
         # One triangular inverse now makes every later prediction two matrix products, which is what the
@@ -148,9 +146,7 @@ class GaussianProcess:
         std = np.sqrt(self._variance(cross, whitened))
         # dσ²/dk = −2 K⁻¹k − 2 (1 − 1ᵀK⁻¹k) K⁻¹1 / c
         unexplained = (1.0 - cross @ self._inverse_ones) / self._mean_precision
-        variance_weights = -2.0 * (
-            whitened @ self._inverse_chol + np.outer(unexplained, self._inverse_ones)
-        )
+        variance_weights = -2.0 * (whitened @ self._inverse_chol + np.outer(unexplained, self._inverse_ones))
         mean_gradient = self._chain(points, slope * self._weights)
         variance_gradient = self._chain(points, slope * variance_weights)
         return (
@@ -195,9 +191,7 @@ class GaussianProcess:
         columns = self._embedding(points)[:, numeric] * self._column_scale[numeric]
         moved = columns * np.sum(weights, axis=1)[:, None] - weights @ self._columns[:, numeric]
         gradient = np.zeros(points.shape)
-        gradient[:, self._embedding.numeric] = (
-            2.0 * self.prior_std**2 * moved * self._column_scale[numeric]
-        )
+        gradient[:, self._embedding.numeric] = 2.0 * self.prior_std**2 * moved * self._column_scale[numeric]
         return gradient
 
 
@@ -218,9 +212,7 @@ def cholesky(covariance: Array, prior_variance: float) -> tuple[Array, float]:
     raise np.linalg.LinAlgError("the kernel matrix is not positive definite even with jitter 1e-4")
 
 
-def merge_duplicates(
-    points: Array, values: Array, repeats: Array
-) -> tuple[Array, Array, Array, float]:
+def merge_duplicates(points: Array, values: Array, repeats: Array) -> tuple[Array, Array, Array, float]:
     """Merge exact repeats of a point into one observation of their mean.
 
     Args:
@@ -237,7 +229,7 @@ def merge_duplicates(
         return points, values, repeats, 0.0
     order = np.argsort(first)
     group = np.argsort(order)[group.ravel()]
-    counts = np.bincount(group, weights=repeats)
-    means = np.bincount(group, weights=repeats * values) / counts
+    counts: Array = np.bincount(group, weights=repeats).astype(float)
+    means: Array = np.bincount(group, weights=repeats * values) / counts
     within = float(np.sum(repeats * (values - means[group]) ** 2))
     return points[np.sort(first)], means, counts, within

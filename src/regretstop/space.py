@@ -64,9 +64,7 @@ class Space(Mapping[str, Parameter]):
                 raise ValueError(f"{name} must be a Float, Int or Categorical, got {parameter!r}")
         free = {name: p for name, p in self._parameters.items() if p.count > 1}
         if not free:
-            raise ValueError(
-                f"no free parameter: each has one possible value, got parameters={parameters!r}"
-            )
+            raise ValueError(f"no free parameter: each has one possible value, got parameters={parameters!r}")
         self._free = free
         self.names = tuple(free)
         self.dim = len(free)
@@ -134,17 +132,14 @@ class Space(Mapping[str, Parameter]):
             try:
                 u = parameter.encode(params[name])
             except ValueError as error:
-                raise ValueError(
-                    f"parameter {name!r} cannot be {params[name]!r}: {error}"
-                ) from error
+                raise ValueError(f"parameter {name!r} cannot be {params[name]!r}: {error}") from error
             if not math.isfinite(u):
                 raise ValueError(f"parameter {name!r} cannot be {params[name]!r}: it is too large")
             point[j] = u
         for name, parameter in self._parameters.items():
             if name not in self._free and name in params and not parameter.contains(params[name]):
                 raise ValueError(
-                    f"parameter {name!r} cannot be {params[name]!r}: it is fixed at "
-                    f"{parameter.decode(0.0)!r}"
+                    f"parameter {name!r} cannot be {params[name]!r}: it is fixed at {parameter.decode(0.0)!r}"
                 )
         return point
 
@@ -167,10 +162,7 @@ class Space(Mapping[str, Parameter]):
         if point.shape != (self.dim,) or np.isnan(point).any():
             raise ValueError(f"x must be {self.dim} numbers, got x={x!r}")
         coordinates = dict(zip(self.names, point.tolist(), strict=True))
-        return {
-            name: parameter.decode(coordinates.get(name, 0.0))
-            for name, parameter in self._parameters.items()
-        }
+        return {name: parameter.decode(coordinates.get(name, 0.0)) for name, parameter in self._parameters.items()}
 
     def snap(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the representable points nearest to given ones: clipped, discrete axes rounded.

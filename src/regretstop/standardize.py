@@ -54,9 +54,7 @@ def standardize(values: Array) -> Standardized:
     size = float(np.max(np.abs(deviations)))
     if not np.isfinite(size):  # the difference of two huge values overflowed: halve first
         half = standardize(values / 4)
-        return Standardized(
-            half.values, half.offset * 4, half.scale * 4, half.n_clipped, half.has_spread
-        )
+        return Standardized(half.values, half.offset * 4, half.scale * 4, half.n_clipped, half.has_spread)
     if size <= _ROUNDING * float(np.max(np.abs(values))):
         scale = float(np.max(np.abs(values))) or 1.0
         return Standardized(np.zeros(len(values)), center, scale, 0, has_spread=False)

@@ -22,8 +22,8 @@ _LOG_PRIOR_STD = (math.log(1e-3), math.log(1e3))
 _LOG_NOISE_STD = (math.log(NOISE_STD_FLOOR), math.log(10.0))
 # Prior medians, the one start that does not depend on earlier data.
 _START_LENGTHSCALE, _START_PRIOR_STD, _START_NOISE_STD = math.log(0.5), 0.0, math.log(1e-2)
-# Above this many observations the hyperparameters come from an evenly spread subset; the posterior uses all.
-_MAX_FIT = 400
+# Above this many observations the hyperparameters come from every second, fourth, … one; the posterior uses all.
+_MAX_FIT = 256
 # Fits at these sizes start one another: each is 1.5 times the one before.
 _FIRST_CHECKPOINT, _CHECKPOINT_RATIO = 6, 1.5
 
@@ -35,12 +35,10 @@ class Fit:
     Attributes:
         posteriors: One posterior per hyperparameter sample; one for "map" and "fixed".
         data: The standardised values.
-        n_fitted: Observations that the hyperparameters were estimated from; 0 where they were declared.
     """
 
     posteriors: tuple[Posterior, ...]
     data: Standardized
-    n_fitted: int
 
 
 class Surrogate:
@@ -82,16 +80,17 @@ class Surrogate:
         if self._treatment == "fixed":
             return self._declared(points, values)
         data = standardize(values)
-        n_fitted = min(len(values), _MAX_FIT)
-        subset = np.linspace(0, len(values) - 1, n_fitted).round().astype(int)
+        # A stride that doubles keeps the subset a prefix of the next one, so that earlier modes still serve.
+        stride = 1 << max(math.ceil(math.log2(len(values) / _MAX_FIT)), 0)
+        subset = slice(None, None, stride)
         parameters = self._mode(points[subset], values[subset])
         # The subset was standardised by its own spread; what it found is carried to the spread of all the values.
-        if n_fitted < len(values):
+        if stride > 1:
             ratio = standardize(values[subset]).scale / data.scale
             parameters = Hyperparameters(
                 parameters.lengthscales, parameters.prior_std * ratio, parameters.noise_std * ratio
             )
-        return Fit((self._posterior(points, data.values, parameters, mean=None),), data, n_fitted)
+        return Fit((self._posterior(points, data.values, parameters, mean=None),), data)
 
     def _declared(self, points: Array, values: Array) -> Fit:
         assert self._kernel.lengthscales is not None  # checked in __init__
@@ -100,7 +99,7 @@ class Surrogate:
         data = Standardized((values - self._mean) / scale, self._mean, scale, 0, has_spread=True)
         noise_std = float(self._noise_std) / scale
         parameters = Hyperparameters(np.array(self._kernel.lengthscales), 1.0, noise_std)
-        return Fit((self._posterior(points, data.values, parameters, mean=0.0),), data, 0)
+        return Fit((self._posterior(points, data.values, parameters, mean=0.0),), data)
 
     def _posterior(
         self, points: Array, values: Array, parameters: Hyperparameters, mean: float | None
@@ -132,9 +131,7 @@ class Surrogate:
         assert theta is not None
         return density.unpack(theta)  # pyright: ignore[reportPossiblyUnboundVariable]: sizes is not empty
 
-    def _mode_at(
-        self, points: Array, values: Array, start: Array | None
-    ) -> tuple[Array, HyperparameterDensity]:
+    def _mode_at(self, points: Array, values: Array, start: Array | None) -> tuple[Array, HyperparameterDensity]:
         data = standardize(values)
         noise_std = None if self._noise_std == "learned" else float(self._noise_std) / data.scale
         density = HyperparameterDensity(
@@ -184,9 +181,7 @@ def check_treatment(kernel: Kernel, noise_std: float | str, hyperparameters: str
     if noise_std != "learned" and not (
         isinstance(noise_std, int | float) and math.isfinite(noise_std) and noise_std >= 0
     ):
-        raise ValueError(
-            f"noise_std must be 'learned' or a finite number of at least 0, got {noise_std!r}"
-        )
+        raise ValueError(f"noise_std must be 'learned' or a finite number of at least 0, got {noise_std!r}")
     given = [name for name in ("lengthscales", "outputscale") if getattr(kernel, name) is not None]
     if hyperparameters == "fixed":
         if len(given) < 2 or noise_std == "learned":
@@ -195,9 +190,7 @@ def check_treatment(kernel: Kernel, noise_std: float | str, hyperparameters: str
                 f"got kernel={kernel!r}, noise_std={noise_std!r}"
             )
         if len(kernel.lengthscales or ()) != dim:
-            raise ValueError(
-                f"lengthscales must have one number per free axis ({dim}), got {kernel.lengthscales!r}"
-            )
+            raise ValueError(f"lengthscales must have one number per free axis ({dim}), got {kernel.lengthscales!r}")
     elif given:
         raise ValueError(
             f"hyperparameters={hyperparameters!r} estimates the kernel's {' and '.join(given)}: "

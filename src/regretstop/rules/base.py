@@ -80,17 +80,15 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def check_share(name: str, value: float) -> None:
+def check_share(name: str, value: object) -> None:
     """Raise ValueError unless the risk share n_L is a number above 1."""
-    if not (_is_number(value) and value > 1):
+    if not (isinstance(value, int | float) and value > 1):
         raise ValueError(f"{name} must be a number above 1, got {value!r}")
 
 
-def check_horizon(value: int | None) -> None:
+def check_horizon(value: object) -> None:
     """Raise ValueError unless the horizon is None or a positive integer."""
-    if value is not None and not (
-        isinstance(value, int) and not isinstance(value, bool) and value >= 1
-    ):
+    if value is not None and not (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
         raise ValueError(f"horizon must be None or an integer of at least 1, got {value!r}")
 
 

@@ -62,7 +62,7 @@ def log_n_exact(space: Space) -> float:
     return float(np.sum(np.log(space.counts[~sloped_axes(space)])))
 
 
-def ledger_for(space: Space, delta: float, n_L: float, horizon: int | None) -> RiskLedger:  # noqa: N803
+def ledger_for(space: Space, delta: float, n_L: float, horizon: int | None) -> RiskLedger:
     """Return the risk ledger; a space without sloped axes keeps nothing for slopes."""
     return RiskLedger(delta, n_L if np.any(sloped_axes(space)) else math.inf, horizon)
 
@@ -73,24 +73,19 @@ def grid_for(space: Space, posterior: Posterior, ledger: RiskLedger) -> Grid:
     log_exact = log_n_exact(space)
     if not np.any(sloped):
         return Grid(np.zeros(0), np.zeros(0), log_exact)
-    slopes = kernel_slopes(
-        posterior.kernel, posterior.lengthscales[sloped], log_exact, risk=ledger.slope_risk
-    )
+    slopes = kernel_slopes(posterior.kernel, posterior.lengthscales[sloped], log_exact, risk=ledger.slope_risk)
     return Grid(slopes, space.counts[sloped], log_exact)
 
 
 def certified_gap(snapshot: Snapshot, ledger: RiskLedger) -> Gap:
     """Return the gap of the best evaluated trial; the snapshot must have no obstacle."""
-    log_risk = math.log(ledger.test_risk) - ledger.log_weight(snapshot.test)
+    log_risk = ledger.log_test_risk(snapshot.test)
     if math.isinf(log_risk):
         raise ValueError("the horizon of the risk ledger is used up")
     at_data = [posterior.mean_std(snapshot.points) for posterior in snapshot.posteriors]
     half = upper_quantile(log_risk + math.log(0.5))
     incumbent = int(np.argmax(np.mean([mean - half * std for mean, std in at_data], axis=0)))
-    gaps = [
-        _gap_under(snapshot, k, incumbent, mean, std, ledger, log_risk)
-        for k, (mean, std) in enumerate(at_data)
-    ]
+    gaps = [_gap_under(snapshot, k, incumbent, mean, std, ledger, log_risk) for k, (mean, std) in enumerate(at_data)]
     return max(gaps, key=lambda gap: gap.bound)
 
 
@@ -126,13 +121,9 @@ def _gap_under(
         lower = float(mean[incumbent]) - widths.sqrt_eta * own_std
         bound = highest - lower + prior_std * error
         if best is None or bound < best.bound:
-            best = Gap(
-                bound, incumbent, sqrt_alpha, widths.sqrt_eta, prior_std * error, size, maximum.how
-            )
+            best = Gap(bound, incumbent, sqrt_alpha, widths.sqrt_eta, prior_std * error, size, maximum.how)
         if maximum.std == alpha_std:
             break
-        alpha_std = (
-            maximum.std
-        )  # by the envelope theorem √α costs what it is multiplied by at the maximiser
+        alpha_std = maximum.std  # by the envelope theorem √α costs what it is multiplied by at the maximiser
     assert best is not None
     return best

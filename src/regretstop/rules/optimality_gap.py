@@ -24,7 +24,7 @@ class OptimalityGap(Rule):
         ValueError: If an argument is out of its range.
     """
 
-    n_L: float = 10.0  # noqa: N815 (the paper's name)
+    n_L: float = 10.0
     horizon: int | None = None
 
     def __post_init__(self) -> None:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regretstop.bound import RegretBound, bound_from_reach, solve_widths, theory_sqrt_beta
+from regretstop.bound import RegretBound, Theorem, theory_sqrt_beta
 from regretstop.certificate import Certificate, Guarantee
-from regretstop.confidence import Array, RiskLedger, kernel_slopes, upper_quantile
+from regretstop.confidence import Array, RiskLedger, kernel_slopes
 from regretstop.maximize import Maximum, Search, UpperConfidenceBound
 from regretstop.posterior import Posterior
 from regretstop.rules.base import Rule, check_horizon, check_share, verdict
@@ -47,7 +47,7 @@ class UCBbr(Rule):
         ValueError: If an argument is out of its range, or only one of a and b is given.
     """
 
-    n_L: float = 10.0  # noqa: N815 (the paper's name)
+    n_L: float = 10.0
     horizon: int | None = None
     a: float | None = None
     b: float | None = None
@@ -87,18 +87,14 @@ class UCBbr(Rule):
         for posterior, (regret, _) in zip(snapshot.posteriors, under, strict=True):
             mean, std = posterior.mean_std(snapshot.points)
             # An infinite width means an infinite bound; any finite one then serves to name a trial.
-            lower_at_data.append(
-                mean - (regret.sqrt_eta if math.isfinite(regret.sqrt_eta) else 2.0) * std
-            )
+            lower_at_data.append(mean - (regret.sqrt_eta if math.isfinite(regret.sqrt_eta) else 2.0) * std)
         incumbent = int(np.argmax(np.mean(lower_at_data, axis=0)))
         bounds = [
             posterior.prior_std * regret.value
             + max(0.0, query.mean - regret.sqrt_eta * query.std - float(lower[incumbent]))
             if math.isfinite(regret.value)
             else math.inf
-            for posterior, (regret, query), lower in zip(
-                snapshot.posteriors, under, lower_at_data, strict=True
-            )
+            for posterior, (regret, query), lower in zip(snapshot.posteriors, under, lower_at_data, strict=True)
         ]
         worst = int(np.argmax(bounds))
         return self._certificate(
@@ -121,28 +117,26 @@ class UCBbr(Rule):
         test: int,
     ) -> tuple[RegretBound, Maximum]:
         """Return the paper's bound under one posterior, in units of its prior deviation, and the query x_t."""
-        t = n + 1
         log_reach, reach_for_beta = self._reach(space, posterior, ledger)
-        dim = int(np.sum(sloped_axes(space)))
-        sqrt_beta = theory_sqrt_beta(t, dim, self.delta, reach_for_beta, log_n_exact(space))
-        numbers = {
-            "t": t,
-            "log_weight": ledger.log_weight(test),
-            "noise_std": posterior.noise_std / posterior.prior_std,
-            "dim": dim,
-            "test_risk": ledger.test_risk,
-            "log_reach": log_reach,
-            "log_n_discrete": log_n_exact(space),
-        }
-        if beta != "matched":
-            query = search.maximize(
-                UpperConfidenceBound(sqrt_beta if beta == "theory" else math.sqrt(beta))
-            )
-            regret = bound_from_reach(
-                posterior_std=query.std / posterior.prior_std, sqrt_beta=sqrt_beta, **numbers
-            )
-            return regret, query
-        return _match(posterior, search, sqrt_beta, numbers)
+        dim, log_exact = int(np.sum(sloped_axes(space))), log_n_exact(space)
+        theorem = Theorem(
+            t=n + 1,
+            log_risk=ledger.log_test_risk(test),
+            noise_std=posterior.noise_std / posterior.prior_std,
+            dim=dim,
+            log_reach=log_reach,
+            log_n_discrete=log_exact,
+        )
+        sqrt_beta = theory_sqrt_beta(n + 1, dim, self.delta, reach_for_beta, log_exact)
+        width = math.sqrt(beta) if not isinstance(beta, str) else sqrt_beta
+        query = search.maximize(UpperConfidenceBound(width))
+        if beta == "matched":
+            for _ in range(_MATCHING_ROUNDS):
+                width = theorem.matched_width(query.std / posterior.prior_std)
+                query = search.maximize(UpperConfidenceBound(width))
+            # The theorem holds for any β that the query maximises with: this is the last width, exactly.
+            sqrt_beta = width
+        return theorem.bound(query.std / posterior.prior_std, sqrt_beta), query
 
     def _reach(self, space: Space, posterior: Posterior, ledger: RiskLedger) -> tuple[float, float]:
         """Return the mean of log(d r L_j) at the ledger's slope risk, and d r L at the risk δ/4 that β_t assumes."""
@@ -158,13 +152,7 @@ class UCBbr(Rule):
             return math.log(dim) + log_levels[0], dim * math.exp(log_levels[1])
         lengthscales = posterior.lengthscales[sloped]
         levels = [
-            float(
-                np.mean(
-                    np.log(
-                        kernel_slopes(posterior.kernel, lengthscales, log_n_exact(space), risk=risk)
-                    )
-                )
-            )
+            float(np.mean(np.log(kernel_slopes(posterior.kernel, lengthscales, log_n_exact(space), risk=risk))))
             for risk in (ledger.slope_risk, self.delta / 4.0)
         ]
         return math.log(dim) + levels[0], dim * math.exp(levels[1])
@@ -220,56 +208,7 @@ class UCBbr(Rule):
         )
 
 
-def _match(
-    posterior: Posterior, search: Search, sqrt_beta: float, numbers: dict[str, float | int]
-) -> tuple[RegretBound, Maximum]:
-    """Return the bound for √β_t = √α_t, and the query that maximises with exactly that width.
-
-    Then c_t = (√α + √η) σ(x_t) + t^(−s), so √α costs σ(x_t) instead of the floor: solve and maximise in turn.
-    """
-    width = sqrt_beta
-    for _ in range(_MATCHING_ROUNDS):
-        query = search.maximize(UpperConfidenceBound(width))
-        std = query.std / posterior.prior_std
-        dim, log_reach, log_n = (
-            int(numbers["dim"]),
-            float(numbers["log_reach"]),
-            float(numbers["log_n_discrete"]),
-        )
-
-        def log_grid(
-            x: float, dim: int = dim, log_reach: float = log_reach, log_n: float = log_n
-        ) -> tuple[float, float]:
-            grown = math.exp(min(dim * (log_reach + x), 700.0))
-            return log_n + math.log1p(grown), dim * grown / (1.0 + grown)
-
-        log_risk = math.log(float(numbers["test_risk"])) - float(numbers["log_weight"])
-        widths = solve_widths(std, std, log_risk, log_grid if dim else log_n)
-        assert widths is not None  # without a constraint there is always a solution
-        width = upper_quantile(
-            log_risk + math.log1p(-widths.share) - (log_grid(widths.log_error)[0] if dim else log_n)
-        )
-    query = search.maximize(UpperConfidenceBound(width))
-    std = query.std / posterior.prior_std
-    error = math.exp(-widths.log_error)
-    return (
-        RegretBound(
-            value=(width + widths.sqrt_eta) * std + error,
-            sqrt_beta=width,
-            sqrt_eta=widths.sqrt_eta,
-            sqrt_alpha=width,
-            s=widths.log_error / math.log(float(numbers["t"])),
-            n_eta=1.0 / (float(numbers["test_risk"]) * widths.share),
-            n_alpha=1.0 / (float(numbers["test_risk"]) * (1.0 - widths.share)),
-            existing=2.0 * width * std + 1.0 / float(numbers["t"]) ** 2,
-        ),
-        query,
-    )
-
-
-def _noise_remark(
-    posterior: Posterior, regret: RegretBound, snapshot: Snapshot, epsilon: float
-) -> str:
+def _noise_remark(posterior: Posterior, regret: RegretBound, snapshot: Snapshot, epsilon: float) -> str:
     """Return a remark if the noise alone keeps the bound above ε, however good the sampling; else nothing."""
     width = regret.sqrt_alpha + regret.sqrt_eta
     noise_std = posterior.noise_std * snapshot.scale

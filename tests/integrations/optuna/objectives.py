@@ -1,8 +1,10 @@
 """Objectives that the tests share."""
 
+import math
+
 import optuna
 
-BEST_OF_TABLE = 2
+BRANIN_MINIMUM = 0.397887
 _TABLE = (3.0, 1.0, 0.0, 2.0, 5.0, 4.0)
 
 
@@ -20,3 +22,9 @@ def bumps(trial: optuna.Trial) -> float:
     x = trial.suggest_float("x", -5, 10)
     y = trial.suggest_float("y", 0.01, 10, log=True)
     return (x - 2) ** 2 / 20 + (y - 3) ** 2 / 10 + abs((3 * x) % 4 - 2)
+
+
+def branin(trial: optuna.Trial) -> float:
+    x, y = trial.suggest_float("x", -5, 10), trial.suggest_float("y", 0, 15)
+    valley = y - 5.1 / (4 * math.pi**2) * x**2 + 5 / math.pi * x - 6
+    return valley**2 + 10 * (1 - 1 / (8 * math.pi)) * math.cos(x) + 10

@@ -9,7 +9,6 @@ from optuna.testing.pytest_samplers import (
     RelativeSamplerTestCase,
     SingleOnlySamplerTestCase,
 )
-
 from regretstop_optuna import GPUCBSampler
 
 
