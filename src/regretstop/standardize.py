@@ -15,6 +15,7 @@ Array = NDArray[np.float64]
 _ROUNDING = 1e-12
 # A value lower than the first quartile by more than this many typical spreads is a disaster, not a slope to learn.
 _FENCE = 5.0
+_HUGE = 1e300
 
 
 @dataclass(frozen=True)
@@ -49,12 +50,12 @@ def standardize(values: Array) -> Standardized:
     Returns:
         The standardised values with the numbers that undo it.
     """
+    if float(np.max(np.abs(values))) > _HUGE:  # differences of such values overflow
+        small = standardize(values / 16.0)
+        return Standardized(small.values, small.offset * 16.0, small.scale * 16.0, small.n_clipped, small.has_spread)
     center = float(np.median(values))
     deviations = values - center
     size = float(np.max(np.abs(deviations)))
-    if not np.isfinite(size):  # the difference of two huge values overflowed: halve first
-        half = standardize(values / 4)
-        return Standardized(half.values, half.offset * 4, half.scale * 4, half.n_clipped, half.has_spread)
     if size <= _ROUNDING * float(np.max(np.abs(values))):
         scale = float(np.max(np.abs(values))) or 1.0
         return Standardized(np.zeros(len(values)), center, scale, 0, has_spread=False)
