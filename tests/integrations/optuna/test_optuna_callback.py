@@ -190,9 +190,7 @@ def test_minimising_and_maximising_the_negative_give_mirrored_certificates():
 
 def test_a_finite_space_is_certified_exactly():
     study = new_study()
-    study.optimize(
-        lambda t: [0.0, 3.0, 1.0, 2.0][t.suggest_int("k", 0, 3)], n_trials=30, callbacks=[gap()]
-    )
+    study.optimize(lambda t: [0.0, 3.0, 1.0, 2.0][t.suggest_int("k", 0, 3)], n_trials=30, callbacks=[gap()])
     certificate = certificate_of(study)
     assert certificate is not None
     assert certificate.stop
@@ -321,9 +319,10 @@ def test_constraints_are_not_certified():
     assert "constraints" in certificate.reason
 
 
-def test_no_parameters_at_all(log):
+@pytest.mark.parametrize("objective", [lambda t: 1.0, lambda t: t.suggest_int("k", 1, 1)])
+def test_no_parameters_at_all(objective, log):
     study = new_study()
-    study.optimize(lambda t: 1.0, n_trials=3, callbacks=[RegretBoundCallback(epsilon=1.0)])
+    study.optimize(objective, n_trials=3, callbacks=[RegretBoundCallback(epsilon=1.0)])
     certificate = certificate_of(study)
     assert certificate is not None
     assert "no parameter" in certificate.reason
@@ -362,6 +361,10 @@ def test_without_asking_first_a_certified_study_runs_one(log):
     assert "as decided before" in log.at(logging.INFO)[1]
 
 
+class AnotherGap(OptimalityGap):
+    """A rule of one's own."""
+
+
 @pytest.mark.parametrize(
     ("rule", "counts"),
     [
@@ -371,6 +374,7 @@ def test_without_asking_first_a_certified_study_runs_one(log):
         (OptimalityGap(epsilon=1.0, delta=1e-9), False),
         (OptimalityGap(epsilon=1.0, horizon=500), False),
         (UCBbr(epsilon=1.0), False),
+        (AnotherGap(epsilon=1.0), False),
     ],
 )
 def test_a_stored_decision_counts_only_if_it_satisfies_the_present_rule(rule, counts):

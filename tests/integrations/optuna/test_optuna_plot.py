@@ -62,14 +62,10 @@ def test_it_draws_on_given_axes(study):
 
 def test_a_second_epsilon_is_shown_and_an_earlier_stop_is_not():
     study = optuna.create_study(sampler=GPUCBSampler(seed=0))
-    study.optimize(
-        parabola, n_trials=40, callbacks=[RegretBoundCallback(rule=OptimalityGap(epsilon=5.0))]
-    )
+    study.optimize(parabola, n_trials=40, callbacks=[RegretBoundCallback(rule=OptimalityGap(epsilon=5.0))])
     stopped = len(study.trials) - 1
     assert bound_history(study).stopped_at == stopped
-    study.optimize(
-        parabola, n_trials=1, callbacks=[RegretBoundCallback(rule=OptimalityGap(epsilon=1e-9))]
-    )
+    study.optimize(parabola, n_trials=1, callbacks=[RegretBoundCallback(rule=OptimalityGap(epsilon=1e-9))])
     history = bound_history(study)
     assert history.epsilon == 1e-9
     assert history.stopped_at is None

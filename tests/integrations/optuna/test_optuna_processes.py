@@ -88,9 +88,7 @@ def test_a_process_killed_in_a_trial_loses_nothing(url, uninterrupted):
     assert certificate.n_observations == sum(t.state == TrialState.COMPLETE for t in study.trials)
 
 
-def test_a_process_killed_before_it_could_decide_decides_the_same_after_its_restart(
-    url, uninterrupted
-):
+def test_a_process_killed_before_it_could_decide_decides_the_same_after_its_restart(url, uninterrupted):
     last = len(uninterrupted.trials) - 1
     killed = start(url, "kill-before-decision", last)
     end(killed)

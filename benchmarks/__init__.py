@@ -1,0 +1,1 @@
+"""Benchmarks of `regretstop`: `python -m benchmarks --help`. Not shipped."""

@@ -1,0 +1,58 @@
+"""Command line of the benchmarks."""
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
+
+
+@app.command()
+def speed(
+    repetitions: Annotated[int, typer.Option(min=1, help="Of each timing.")] = 9,
+) -> None:
+    """Times, beside SLSQP, BoTorch and Optuna's GPSampler.
+
+    The thread pools are as they are; set OPENBLAS_NUM_THREADS=1 and OMP_NUM_THREADS=1 to time with one thread.
+    """
+    from rich.markdown import Markdown
+
+    from benchmarks import report
+    from benchmarks.progress import console
+    from benchmarks.speed import run
+
+    console.print(Markdown("\n\n".join(report.speed(run(repetitions)))))
+    report.write()
+
+
+@app.command()
+def problems(
+    seeds: Annotated[int, typer.Option(min=1, help="Paths for each problem.")] = 10,
+    trials: Annotated[int, typer.Option(min=5, help="Length of a path.")] = 100,
+) -> None:
+    """Stopping trials and true regrets on Branin and Hartmann-6."""
+    from benchmarks.problems import run
+
+    run(seeds, trials)
+
+
+@app.command()
+def coverage(
+    draws: Annotated[int, typer.Option(min=1, help="Draws for each cell.")] = 200,
+) -> None:
+    """False certificates on draws of the declared Gaussian process."""
+    from benchmarks.coverage import run
+
+    run(draws)
+
+
+@app.command()
+def report() -> None:
+    """Write RESULTS.md and the plot from whatever results there are."""
+    from benchmarks.report import write
+
+    write()
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,22 @@
+"""A progress bar with the time left."""
+
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+T = TypeVar("T")
+console = Console()
+
+
+def track(items: Sequence[T], title: str) -> Iterator[T]:
+    """Yield the items while a bar shows how many are left and for how long."""
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+    ) as progress:
+        yield from progress.track(items, description=title)

@@ -1,0 +1,256 @@
+"""RESULTS.md and the plot, from whatever results there are."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import binomtest
+
+from benchmarks import coverage, problems
+from benchmarks.records import RESULTS, read
+
+TARGET = Path(__file__).parent / "RESULTS.md"
+PLOT = RESULTS / "problems.png"
+
+
+def write(target: Path = TARGET) -> None:
+    """Write the report."""
+    parts = ["# Results", _INTRODUCTION]
+    for name in ("speed.json", "speed-one-thread.json"):
+        if (RESULTS / name).exists():
+            parts += speed(json.loads((RESULTS / name).read_text()))
+    if records := read(problems.PATH):
+        parts += stops(records)
+        plot(records, PLOT)
+        parts.append(f"![bounds and regrets along the paths](results/{PLOT.name})")
+    if records := read(coverage.PATH):
+        parts += certificates(records)
+    target.write_text("\n\n".join(parts) + "\n")
+
+
+_INTRODUCTION = (
+    "Written by `python -m benchmarks report` from the files in `results/`. Hardware: a 2-core x86-64 virtual "
+    "machine without a GPU, shared with other work while these ran."
+)
+
+
+def speed(result: dict[str, Any]) -> list[str]:
+    """Return the Markdown of one speed run."""
+    machine, times = result["machine"], result["results"]
+    versions = ", ".join(
+        f"{name} {machine[name]}"
+        for name in ("python", "regretstop", "numpy", "scipy", "torch", "botorch", "gpytorch", "optuna")
+    )
+    rows: list[dict[str, Any]] = []
+    for section, baseline, target in (
+        ("bound", "SLSQP", 1 / 50),
+        ("fit", "BoTorch", 1 / 10),
+        ("suggest", "GPSampler", 1.0),
+    ):
+        for name, entry in times.items():
+            if name.split()[0] == section:
+                rows += _compare(name, entry, baseline, target)
+    parts = [f"## Speed, threads: {machine['threads']}"]
+    parts.append(
+        f"Medians (quartiles) in ms a call, alternatives timed in turn; {versions}. Load average at the start: "
+        f"{machine['load']}. CPU time counts all threads. The ratio is ours over the other's."
+    )
+    parts.append(table(rows))
+    agreement = times["bound"]["agreement"]
+    parts.append(
+        f"Bound: ours {times['bound']['ours']['cpu_ms']:.3g} ms of CPU (at most 0.1 wanted). Over {agreement['cases']} "
+        f"cases (d = 2, 4, 6; t = 20, 100, 500) SLSQP's value was within 1e-6 of ours, relative, in "
+        f"{agreement['slsqp_within_1e-6']} and failed in {agreement['slsqp_failed']}; it was at most "
+        f"{agreement['slsqp_largest_excess']:.0e} above and {max(-agreement['slsqp_smallest_excess'], 0.0):.0e} below. "
+        f"At its default tolerance it ended up to {100 * agreement['default_tolerance_largest_excess']:.1g} % too high."
+    )
+    imports = ", ".join(f"`{name}` {entry['cpu_ms']:.0f} ms" for name, entry in times["import"].items())
+    parts.append(f"CPU time of importing, in a new process: {imports} (target: `import regretstop` below 500 ms).")
+    return parts
+
+
+def _compare(name: str, entry: dict[str, Any], baseline: str, target: float) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for contender, time in entry.items():
+        if "wall_ms" not in time:
+            continue
+        row = {"what": name, "who": contender}
+        for kind in ("cpu", "wall"):
+            low, high = time[f"{kind}_quartiles_ms"]
+            row[f"{kind} ms"] = f"{time[f'{kind}_ms']:.3g} ({low:.3g}–{high:.3g})"
+        for kind in ("cpu", "wall"):
+            ratio = time[f"{kind}_ms"] / entry[baseline][f"{kind}_ms"]
+            row[f"{kind} ratio"] = "1" if contender == baseline else f"{ratio:.3g}"
+        ratio = time["cpu_ms"] / entry[baseline]["cpu_ms"]
+        row["target (CPU)"] = "" if contender == baseline else f"{target:.2g}: {'met' if ratio <= target else 'missed'}"
+        rows.append(row)
+    return rows
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Return rows with the same keys as a Markdown table."""
+    lines = [list(rows[0]), ["---"] * len(rows[0]), *([str(v) for v in row.values()] for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def rate(k: int, n: int) -> str:
+    """Return k of n with Wilson's 95 % interval."""
+    low, high = binomtest(k, n).proportion_ci(method="wilson")
+    return f"{k}/{n} ({100 * low:.0f}–{100 * high:.0f} %)"
+
+
+def exact(k: int, n: int) -> str:
+    """Return k of n with the exact 95 % interval."""
+    low, high = binomtest(k, n).proportion_ci(method="exact")
+    return f"{k}/{n} ({100 * low:.1f}–{100 * high:.1f} %)"
+
+
+def spread(values: list[float]) -> str:
+    """Return the median and the quartiles."""
+    if not values:
+        return "–"
+    if not all(map(math.isfinite, values)):
+        return "inf"
+    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
+    return f"{middle:.3g} ({low:.3g}–{high:.3g})"
+
+
+def stops(records: list[dict[str, Any]]) -> list[str]:
+    """Return the Markdown about the test functions."""
+    rows: list[dict[str, Any]] = []
+    stopped: list[dict[str, Any]] = []
+    names = list(dict.fromkeys(record["problem"] for record in records))
+    for name in names:
+        paths = [record for record in records if record["problem"] == name]
+        for rule in ("UCBbr", "OptimalityGap"):
+            found = [(r["seed"], problems.outcome(r, rule)) for r in paths]
+            ends = [(seed, o) for seed, o in found if o is not None]
+            oracle = [_first(r["regrets"], r["epsilon"]) for r in paths]
+            n_false = sum(o["false"] for _, o in ends)
+            rows.append(
+                {
+                    "problem": name,
+                    "ε": paths[0]["epsilon"],
+                    "rule": rule,
+                    "guarantee": paths[0]["rules"][rule]["guarantee"],
+                    "stopped": rate(len(ends), len(paths)),
+                    "false of the stops": rate(n_false, len(ends)) if ends else "–",
+                    "stop at": spread([o["stop"] for _, o in ends]),
+                    "best within ε at": spread([n for n in oracle if n is not None]),
+                    "regret of the incumbent": spread([o["regret"] for _, o in ends]),
+                    "certified gap at the stop": spread([o["gap"] for _, o in ends]),
+                    "least gap on the path": spread(
+                        [
+                            min((b for b in r["rules"]["OptimalityGap"]["bounds"] if b is not None), default=math.inf)
+                            for r in paths
+                        ]
+                    ),
+                }
+            )
+            stopped += [
+                {
+                    "problem": name,
+                    "rule": rule,
+                    "seed": seed,
+                    "stop at": o["stop"],
+                    "bound": f"{o['bound']:.3g}",
+                    "regret of the incumbent": f"{o['regret']:.3g}",
+                    "regret of the best": f"{o['best']:.3g}",
+                    "false": "FALSE" if o["false"] else "",
+                    "certified gap": f"{o['gap']:.3g}",
+                }
+                for seed, o in sorted(ends, key=lambda end: end[0])
+            ]
+    first = records[0]
+    parts = ["## Stops on test functions"]
+    parts.append(
+        f"`GPUCB(beta={first['beta']})` at its defaults (MAP), {_count(records, 'seed')} seeds, {first['trials']} "
+        f"evaluations a path, δ = {first['delta']}. Every rule is evaluated along every path. Rates with Wilson's 95 % "
+        "interval, otherwise medians (quartiles). A stop is false if the regret of the trial that it names is above "
+        f"ε. {_sources(records)}"
+    )
+    parts.append(table(rows))
+    if stopped:
+        parts.append(table(stopped))
+    return parts
+
+
+def certificates(records: list[dict[str, Any]]) -> list[str]:
+    """Return the Markdown about coverage."""
+    rows: list[dict[str, Any]] = []
+    cells = dict.fromkeys((r["space"], r["dim"], r["beta"]) for r in records)
+    for cell in cells:
+        paths = [r for r in records if (r["space"], r["dim"], r["beta"]) == cell]
+        for rule in ("UCBbr", "OptimalityGap"):
+            tests = [r["rules"][rule] for r in paths]
+            margins = [t["margin"] for t in tests if t["margin"] is not None]
+            ends = [t["stop"] for t in tests if t["stop"] is not None]
+            rows.append(
+                {
+                    "space": cell[0],
+                    "d": cell[1],
+                    "β": cell[2],
+                    "rule": rule,
+                    "certified": f"{len(ends)}/{len(paths)}",
+                    "false certificate on the path": exact(sum(t["false"] > 0 for t in tests), len(tests)),
+                    "bound violated on the path": exact(sum(t["violated"] > 0 for t in tests), len(tests)),
+                    "evaluations to a certificate": spread(ends),
+                    "least bound − regret": f"{min(margins, default=math.inf):.2g}",
+                }
+            )
+    first = records[0]
+    parts = ["## Coverage where the theorem holds"]
+    parts.append(
+        f"Draws of a Matérn-5/2 process with unit deviation (d = 1: ℓ = {coverage.CELLS[1][0]}, "
+        f"{coverage.CELLS[1][2]} evaluations; d = 2: ℓ = {coverage.CELLS[2][0]}, {coverage.CELLS[2][2]} evaluations); "
+        f"kernel and noise (deviation {first['noise_std']}) declared; ε = {first['epsilon']}, δ = {first['delta']}, "
+        "a test after every evaluation. Finite: exact draws on a lattice "
+        f"({coverage.CELLS[1][1]} and {coverage.CELLS[2][1]}² points). Continuous: 4096 Fourier features. "
+        f"Counts are of paths, with exact 95 % intervals; δ bounds both of them. {_sources(records)}"
+    )
+    parts.append(table(rows))
+    return parts
+
+
+def plot(records: list[dict[str, Any]], target: Path) -> None:
+    """Draw each path's UCBbr bound and the regret of its incumbent, with its stop."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    names = list(dict.fromkeys(record["problem"] for record in records))
+    figure, axes = plt.subplots(1, len(names), figsize=(5.5 * len(names), 4), squeeze=False)
+    for axis, name in zip(axes[0], names, strict=True):
+        paths = [record for record in records if record["problem"] == name]
+        for i, record in enumerate(paths):
+            along = record["rules"]["UCBbr"]
+            bounds = [math.nan if b is None else b for b in along["bounds"]]
+            regrets = [math.nan if k is None else max(record["regrets"][k], 1e-8) for k in along["incumbents"]]
+            n = np.arange(1, len(bounds) + 1)
+            labels = ("bound", "regret of the incumbent", "stop") if i == 0 else (None,) * 3
+            axis.plot(n, bounds, color="C0", lw=0.8, label=labels[0])
+            axis.plot(n, regrets, color="C1", lw=0.8, label=labels[1])
+            if along["stop"] is not None:
+                axis.plot(along["stop"], bounds[along["stop"] - 1], "k.", label=labels[2])
+        axis.axhline(paths[0]["epsilon"], color="0.4", ls="--", lw=1, label="ε")
+        axis.set(title=f"{name}, UCBbr", xlabel="evaluations", yscale="log")
+        axis.legend()
+    figure.tight_layout()
+    figure.savefig(target, dpi=120, metadata={"Software": None})
+    plt.close(figure)
+
+
+def _first(regrets: list[float], epsilon: float) -> int | None:
+    return next((n for n, regret in enumerate(regrets, 1) if regret <= epsilon), None)
+
+
+def _count(records: list[dict[str, Any]], name: str) -> int:
+    return len({record[name] for record in records})
+
+
+def _sources(records: list[dict[str, Any]]) -> str:
+    sources = sorted({f"{record['version']} ({record['source']})" for record in records})
+    return f"Source of `regretstop` {' and '.join(sources)}."

@@ -1,0 +1,79 @@
+"""The benchmarks run, resume and report: on the smallest sizes, without timing anything seriously."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import coverage, problems, records, report
+from benchmarks.objectives import PROBLEMS, continuous_draw, finite_draw
+from benchmarks.slsqp import bound_by_slsqp
+from regretstop import instantaneous_regret_bound
+
+
+def test_minima_of_the_test_functions() -> None:
+    branin, hartmann = PROBLEMS["Branin"], PROBLEMS["Hartmann-6"]
+    assert branin.objective({"x": math.pi, "y": 2.275}) == pytest.approx(branin.minimum, abs=1e-6)
+    best = [0.20169, 0.150011, 0.476874, 0.275332, 0.311652, 0.6573]
+    value = hartmann.objective({f"x{j}": x for j, x in enumerate(best)})
+    assert value == pytest.approx(hartmann.minimum, abs=1e-6)
+
+
+def test_draws_stay_below_their_maximum_and_have_unit_variance() -> None:
+    values: list[float] = []
+    for seed in range(30):
+        finite = finite_draw(1, 21, 0.2, np.random.default_rng(seed))
+        continuous = continuous_draw(1, 0.2, np.random.default_rng(seed), n_features=512)
+        for draw, grid in ((finite, range(21)), (continuous, np.linspace(0.0, 1.0, 21))):
+            along = [draw.objective({"x0": x}) for x in grid]
+            assert max(along) <= draw.maximum + 1e-9
+            values += along
+    assert 0.7 < np.var(values) < 1.4
+
+
+def test_slsqp_confirms_the_bound() -> None:
+    case = {"t": 20, "posterior_std": 0.01, "noise_std": 0.01, "dim": 4, "delta": 0.1, "n_L": 4.0}
+    ours = instantaneous_regret_bound(**case)
+    theirs = bound_by_slsqp(**case, sqrt_beta=ours.sqrt_beta)
+    assert theirs == pytest.approx(ours.value, rel=5e-3)
+    assert theirs >= ours.value * (1.0 - 1e-8)
+
+
+def test_a_killed_run_resumes(tmp_path: Path) -> None:
+    path = tmp_path / "problems.jsonl"
+    problems.run(1, 6, path)
+    first = path.read_text()
+    path.write_text(first + '{"problem":"Bra')
+    problems.run(2, 6, path)
+    assert path.read_text().startswith(first)
+    done = records.read(path)
+    assert [(r["problem"], r["seed"]) for r in done] == [(p, s) for s in (0, 1) for p in PROBLEMS]
+    assert records.pending(path, [{"problem": "Branin", "seed": 0, "trials": 6}]) == []
+
+
+def test_the_report_covers_whatever_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(problems, "PATH", tmp_path / "problems.jsonl")
+    monkeypatch.setattr(coverage, "PATH", tmp_path / "coverage.jsonl")
+    monkeypatch.setattr(report, "RESULTS", tmp_path)
+    monkeypatch.setattr(report, "PLOT", tmp_path / "problems.png")
+    report.write(tmp_path / "RESULTS.md")
+    assert "##" not in (tmp_path / "RESULTS.md").read_text()
+
+    problems.run(1, 8, problems.PATH)
+    for beta in coverage.BETAS:
+        key = {"space": "finite", "dim": 1, "beta": beta, "draw": 0, "trials": 12}
+        records.append(coverage.PATH, coverage.run_path(key) | records.provenance())
+    report.write(tmp_path / "RESULTS.md")
+    text = (tmp_path / "RESULTS.md").read_text()
+    assert "Hartmann-6" in text
+    assert "| finite | 1 | matched | OptimalityGap | 1/1 |" in text
+    assert (tmp_path / "problems.png").stat().st_size > 0
+
+
+def test_records_are_strict_json(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        records.append(tmp_path / "x.jsonl", {"bound": math.inf})
+    assert records.compact(math.inf) is None
+    assert json.loads(json.dumps(records.compact(1 / 3))) == 0.333333

