@@ -137,6 +137,7 @@ def stops(records: list[dict[str, Any]]) -> list[str]:
                     "guarantee": paths[0]["rules"][rule]["guarantee"],
                     "stopped": rate(len(ends), len(paths)),
                     "false of the stops": rate(n_false, len(ends)) if ends else "–",
+                    "bound below the regret on the path": rate(sum(_is_violated(r, rule) for r in paths), len(paths)),
                     "stop at": spread([o["stop"] for _, o in ends]),
                     "best within ε at": spread([n for n in oracle if n is not None]),
                     "regret of the incumbent": spread([o["regret"] for _, o in ends]),
@@ -237,10 +238,19 @@ def plot(records: list[dict[str, Any]], target: Path) -> None:
                 axis.plot(along["stop"], bounds[along["stop"] - 1], "k.", label=labels[2])
         axis.axhline(paths[0]["epsilon"], color="0.4", ls="--", lw=1, label="ε")
         axis.set(title=f"{name}, UCBbr", xlabel="evaluations", yscale="log")
-        axis.legend()
+        axis.legend(loc="lower left")
     figure.tight_layout()
     figure.savefig(target, dpi=120, metadata={"Software": None})
     plt.close(figure)
+
+
+def _is_violated(record: dict[str, Any], rule: str) -> bool:
+    """Return whether the bound was ever below the true regret of the trial that it is about."""
+    along = record["rules"][rule]
+    return any(
+        bound is not None and incumbent is not None and bound < record["regrets"][incumbent]
+        for bound, incumbent in zip(along["bounds"], along["incumbents"], strict=True)
+    )
 
 
 def _first(regrets: list[float], epsilon: float) -> int | None:

@@ -15,8 +15,7 @@ from optuna.distributions import BaseDistribution
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from regretstop import Certificate
-from regretstop.rules.base import Rule
+from regretstop import Certificate, Rule
 from regretstop_optuna._storage import publish
 
 _CERTIFICATE = "regretstop:certificate:"

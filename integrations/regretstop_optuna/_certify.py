@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from regretstop import Certificate
-from regretstop.rules.base import Rule
+from regretstop import Certificate, Rule
 from regretstop_optuna._joint import joint_distributions, unmodelled_parameters
 from regretstop_optuna._models import Models
 from regretstop_optuna._observations import n_observations, observations
@@ -42,7 +41,7 @@ def certify(study: Study, rule: Rule, models: Models) -> Assessment:
     """
     trials = all_trials(study)
     joint = joint_distributions(trials)
-    obstacle = _obstacle(trials, joint)
+    obstacle = obstacle_of(trials, joint)
     if obstacle is None and joint:
         with models.lock:
             model = models.get(study, joint)
@@ -61,7 +60,7 @@ def certify(study: Study, rule: Rule, models: Models) -> Assessment:
     return Assessment(certificate, obstacle)
 
 
-def _obstacle(trials: Sequence[FrozenTrial], joint: Distributions) -> str | None:
+def obstacle_of(trials: Sequence[FrozenTrial], joint: Distributions) -> str | None:
     """Return why the model does not describe the study, None if it does."""
     unmodelled = unmodelled_parameters(trials, joint)
     if unmodelled:

@@ -14,7 +14,7 @@ from regretstop_optuna._space import Distributions
 # A trial that has been running for this many times as long as the longest completed one, and this
 # many seconds on top, is taken for dead: its process was killed before it could say so.
 _STALE_FACTOR = 10.0
-_STALE_SECONDS = 60.0
+_STALE_SECONDS = 600.0
 
 
 def observations(trials: Sequence[FrozenTrial]) -> list[Observation]:
@@ -47,11 +47,6 @@ def running_points(
         for t in trials
         if t.state == TrialState.RUNNING and t.number != but.number and _seconds(t, now) <= patience
     ]
-
-
-def vain_points(trials: Sequence[FrozenTrial]) -> list[dict[str, Any]]:
-    """Return the points whose evaluation gave nothing to fit: pruned, failed or infinite."""
-    return [t.params for t in trials if t.state.is_finished() and not is_observation(t)]
 
 
 def is_observation(trial: FrozenTrial) -> bool:

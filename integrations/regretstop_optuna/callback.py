@@ -7,13 +7,11 @@ from typing import Any, Literal
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from regretstop.kernels import Kernel
-from regretstop.rules.base import Rule
-from regretstop_optuna import _attributes as attributes
+from regretstop import Kernel, Rule
 from regretstop_optuna._certify import require_one_objective
 from regretstop_optuna._logging import logger
 from regretstop_optuna._models import Models
-from regretstop_optuna.decision import assess, in_words, models_of, resolve_rule
+from regretstop_optuna.decision import assess, in_words, models_of, resolve_rule, standing_decision
 
 
 class RegretBoundCallback:
@@ -98,7 +96,7 @@ class RegretBoundCallback:
             study.stop()
 
     def _decided(self, study: Study, trial: int) -> bool:
-        decision = attributes.latest(attributes.stored_decisions(study, self._rule))
+        decision = standing_decision(study, self._rule)
         if decision is None:
             certificate = assess(study, trial, self._rule, models_of(study) or self._models)
             self._announced |= certificate.stop

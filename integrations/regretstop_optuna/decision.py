@@ -4,10 +4,10 @@ from typing import Any
 
 from optuna.study import Study
 
-from regretstop import Certificate, UCBbr
-from regretstop.rules.base import Rule
+from regretstop import Certificate, Rule, UCBbr
 from regretstop_optuna import _attributes as attributes
-from regretstop_optuna._certify import certify, require_one_objective
+from regretstop_optuna._certify import certify, obstacle_of, require_one_objective
+from regretstop_optuna._joint import joint_distributions
 from regretstop_optuna._logging import logger
 from regretstop_optuna._models import Models
 from regretstop_optuna._storage import all_trials
@@ -48,9 +48,9 @@ def should_stop(
     """
     require_one_objective(study)
     if epsilon is None and rule is None:
-        return bool(attributes.stored_decisions(study))
+        return standing_decision(study) is not None
     rule = resolve_rule(epsilon, delta, rule)
-    if attributes.stored_decisions(study, rule):
+    if standing_decision(study, rule) is not None:
         return True
     finished = [t.number for t in all_trials(study) if t.state.is_finished()]
     if not finished:
@@ -60,9 +60,20 @@ def should_stop(
 
 def certificate_of(study: Study) -> Certificate | None:
     """Return the certificate of the study's decision, or else the latest; None if it holds none."""
-    return attributes.latest(attributes.stored_decisions(study)) or attributes.latest(
-        attributes.stored_certificates(study)
-    )
+    return standing_decision(study) or attributes.latest(attributes.stored_certificates(study))
+
+
+def standing_decision(study: Study, rule: Rule | None = None) -> Certificate | None:
+    """Return the last decision, of any rule or to the satisfaction of `rule`; None if there is none.
+
+    A decision falls once the study shows that its space is not the one that was modelled: after a
+    resumption with another range, say.
+    """
+    decision = attributes.latest(attributes.stored_decisions(study, rule))
+    if decision is None:
+        return None
+    trials = all_trials(study)
+    return None if obstacle_of(trials, joint_distributions(trials)) else decision
 
 
 def resolve_rule(epsilon: Any, delta: Any, rule: Any) -> Rule:

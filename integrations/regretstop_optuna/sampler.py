@@ -8,13 +8,13 @@ from optuna.samplers import BaseSampler, RandomSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from regretstop.kernels import Kernel
+from regretstop import Kernel
 from regretstop_optuna._attributes import publish_proposal
 from regretstop_optuna._certify import require_one_objective
 from regretstop_optuna._joint import joint_distributions
 from regretstop_optuna._logging import logger
 from regretstop_optuna._models import Models
-from regretstop_optuna._observations import n_observations, observations, running_points, vain_points
+from regretstop_optuna._observations import n_observations, observations, running_points
 from regretstop_optuna._storage import all_trials
 
 
@@ -73,7 +73,6 @@ class GPUCBSampler(BaseSampler):
             n_initial=n_startup_trials,
             seed=seed,
         )
-        self._n_startup_trials = n_startup_trials
         self._independent_sampler = independent_sampler or RandomSampler(seed=seed)
         self._warned_of_independent = False
         self._warned_of_failure = False
@@ -108,11 +107,7 @@ class GPUCBSampler(BaseSampler):
         with self.models.lock:
             trials = all_trials(study)
             model = self.models.get(study, search_space)
-            away_from = running_points(trials, search_space, but=trial)
-            if n_observations(trials) >= self._n_startup_trials:
-                # Otherwise the same data would lead to the same failure again and again.
-                away_from += vain_points(trials)
-            model.replace_history(observations(trials), pending=away_from)
+            model.replace_history(observations(trials), running_points(trials, search_space, but=trial))
             try:
                 params = model.ask()
             except (ArithmeticError, ValueError) as error:

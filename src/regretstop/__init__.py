@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from regretstop.bound import RegretBound, instantaneous_regret_bound
     from regretstop.certificate import Certificate
-    from regretstop.kernels import Matern52, SquaredExponential
+    from regretstop.kernels import Kernel, Matern52, SquaredExponential
     from regretstop.optimizer import GPUCB, Observation, Result, minimize
     from regretstop.rules.base import Rule
     from regretstop.rules.optimality_gap import OptimalityGap
@@ -23,6 +23,7 @@ __all__ = [
     "Certificate",
     "Float",
     "Int",
+    "Kernel",
     "Matern52",
     "Observation",
     "OptimalityGap",
@@ -40,6 +41,7 @@ _HOME = {
     "RegretBound": "bound",
     "instantaneous_regret_bound": "bound",
     "Certificate": "certificate",
+    "Kernel": "kernels",
     "Matern52": "kernels",
     "SquaredExponential": "kernels",
     "GPUCB": "optimizer",

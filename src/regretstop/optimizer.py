@@ -123,8 +123,8 @@ class GPUCB:
 
     def ask(self) -> dict[str, Any]:
         """Return the next parameters to evaluate; they stay pending until they are told."""
-        pending = self._encode_pending()
         data = self._encode()
+        pending = self._encode_all(self._pending)
         if len(data.values) + len(pending) < self._n_initial or len(data.values) == 0:
             point = self._initial_point(np.vstack([data.points, pending]))
         else:
@@ -231,14 +231,15 @@ class GPUCB:
             )
         return self._encoded
 
-    def _encode_pending(self) -> Array:
-        points: list[Array] = []
-        for params in self._pending:
+    def _encode_all(self, points: Sequence[Mapping[str, Any]]) -> Array:
+        """Return the points that the space can encode, shape (m, d)."""
+        encoded: list[Array] = []
+        for params in points:
             try:
-                points.append(self.space.encode(params))
-            except ValueError:  # a running trial of another space: nothing to stay apart from
+                encoded.append(self.space.encode(params))
+            except ValueError:  # a point of another space: nothing to stay apart from
                 continue
-        return np.array(points).reshape(-1, self.space.dim)
+        return np.array(encoded).reshape(-1, self.space.dim)
 
     def _fit(self, data: _Encoded) -> tuple[Fit, tuple[Search, ...]]:
         if self._fitted is None:
@@ -267,8 +268,11 @@ class GPUCB:
         _, searches = self._fit(data)
         search = searches[0]
         sqrt_beta = self._sqrt_beta(search)
+        failed = [o.params for o in self._history if o.value is None or not math.isfinite(o.value)]
+        pending = np.vstack([pending, self._encode_all(failed)])
         if len(pending):
-            # Pretending that running points came out as expected moves the next one away from them.
+            # Pretending that running points came out as expected moves the next one away from them; so it does from
+            # failed ones, where the same data would otherwise lead to the same failure for ever.
             search = Search(
                 search.posterior.condition_on(pending),
                 self.space,

@@ -24,8 +24,10 @@ _LOG_NOISE_STD = (math.log(NOISE_STD_FLOOR), math.log(10.0))
 _START_LENGTHSCALE, _START_PRIOR_STD, _START_NOISE_STD = math.log(0.5), 0.0, math.log(1e-2)
 # Above this many observations the hyperparameters come from every second, fourth, … one; the posterior uses all.
 _MAX_FIT = 256
-# Fits at these sizes start one another: each is 1.5 times the one before.
-_FIRST_CHECKPOINT, _CHECKPOINT_RATIO = 6, 1.5
+# Modes at 8, 16, 32, … observations start the later ones. There, and below the third of them, where several modes
+# compete, the search starts from the prior medians as well.
+_FIRST_CHECKPOINT = 8
+_FEW = 32
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Surrogate:
     """An exact Gaussian process on the unit cube.
 
     The same observations in the same order always give the same fit: a MAP search starts from the prior medians
-    and from the mode at an earlier, fixed number of observations (6, 9, 14, …), never from whatever was fitted last.
+    or from the mode at an earlier, fixed number of observations (8, 16, 32, …), never from whatever was fitted last.
 
     Args:
         categories: Number of categories per axis, 0 for a numeric axis; shape (d,).
@@ -120,18 +122,17 @@ class Surrogate:
     def _mode(self, points: Array, values: Array) -> Hyperparameters:
         """Return the MAP hyperparameters, through the modes at the checkpoints below n."""
         n = len(values)
-        sizes = [n]
-        checkpoint = float(_FIRST_CHECKPOINT)
-        while checkpoint < n:
-            sizes.insert(-1, int(checkpoint))
-            checkpoint *= _CHECKPOINT_RATIO
-        theta: Array | None = None
-        for size in sizes:
-            theta, density = self._mode_at(points[:size], values[:size], theta)
-        assert theta is not None
-        return density.unpack(theta)  # pyright: ignore[reportPossiblyUnboundVariable]: sizes is not empty
+        start: Array | None = None
+        size = _FIRST_CHECKPOINT
+        while size < n:
+            start, _ = self._mode_at(points[:size], values[:size], start, from_medians=True)
+            size *= 2
+        theta, density = self._mode_at(points, values, start, from_medians=n <= _FEW or n == size)
+        return density.unpack(theta)
 
-    def _mode_at(self, points: Array, values: Array, start: Array | None) -> tuple[Array, HyperparameterDensity]:
+    def _mode_at(
+        self, points: Array, values: Array, start: Array | None, *, from_medians: bool
+    ) -> tuple[Array, HyperparameterDensity]:
         data = standardize(values)
         noise_std = None if self._noise_std == "learned" else float(self._noise_std) / data.scale
         density = HyperparameterDensity(
@@ -141,13 +142,13 @@ class Surrogate:
         cached = self._modes.get(len(values))
         if cached is not None and cached[0] == key:
             return cached[1], density
-        theta = find_mode(density, start)
+        theta = find_mode(density, start, from_medians=from_medians)
         self._modes[len(values)] = (key, theta)
         return theta, density
 
 
-def find_mode(density: HyperparameterDensity, start: Array | None) -> Array:
-    """Return the θ of highest density found from the prior medians and, where given, from an earlier mode."""
+def find_mode(density: HyperparameterDensity, start: Array | None, *, from_medians: bool) -> Array:
+    """Return the θ of highest density found from an earlier mode and, if asked or if there is none, the medians."""
     from scipy.optimize import minimize  # a third of the package's import time, needed only to fit
 
     dim = density.dim
@@ -158,9 +159,8 @@ def find_mode(density: HyperparameterDensity, start: Array | None) -> Array:
         medians[dim + 1] = _START_NOISE_STD
         bounds.append(_LOG_NOISE_STD)
     best, best_value = medians, math.inf
-    for theta in (medians, start):
-        if theta is None:
-            continue
+    starts = [theta for theta in (start, medians if from_medians or start is None else None) if theta is not None]
+    for theta in starts:
         result = minimize(
             density,
             theta,

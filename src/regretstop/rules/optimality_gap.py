@@ -44,7 +44,7 @@ class OptimalityGap(Rule):
         bound = gap.bound * snapshot.scale
         number = int(snapshot.numbers[gap.incumbent])
         return Certificate(
-            rule="OptimalityGap",
+            rule=type(self).__name__,
             bound=bound,
             epsilon=float(self.epsilon),
             delta=float(self.delta),

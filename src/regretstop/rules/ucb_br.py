@@ -176,7 +176,7 @@ class UCBbr(Rule):
             reason += _noise_remark(posterior, regret, snapshot, self.epsilon)
         scale = snapshot.scale
         return Certificate(
-            rule="UCBbr",
+            rule=type(self).__name__,
             bound=bound,
             epsilon=float(self.epsilon),
             delta=float(self.delta),

@@ -305,6 +305,17 @@ def test_a_range_that_changed_is_not_certified():
     assert "'x'" in certificate.reason
 
 
+def test_a_decision_falls_when_the_range_has_changed_since():
+    study = new_study()
+    study.optimize(parabola, n_trials=40, callbacks=[gap(1.0)])
+    assert should_stop(study)
+    n = len(study.trials)
+    study.optimize(lambda t: t.suggest_float("x", -50, 50), n_trials=3, callbacks=[gap(1.0)])
+    assert len(study.trials) == n + 3
+    assert not should_stop(study)
+    assert not should_stop(study, rule=OptimalityGap(epsilon=1.0))
+
+
 def test_constraints_are_not_certified():
     def objective(trial: optuna.Trial) -> float:
         value = parabola(trial)

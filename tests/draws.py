@@ -1,0 +1,49 @@
+"""Draws of Gaussian processes that can be evaluated anywhere, with their slopes."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from regretstop.kernels import Kernel, Matern52
+
+
+class FourierDraws:
+    """Independent draws of unit prior deviation by random Fourier features (Rahimi & Recht 2007).
+
+        f(x) = Σ_i (a_i cos ω_i·x + b_i sin ω_i·x) / √M,   a, b ~ N(0, 1)
+
+    ω is normal for the squared exponential and Student-t with 5 degrees of freedom for Matérn-5/2. Given the
+    frequencies a draw is exactly Gaussian, with a kernel that is an average of M cosines.
+    """
+
+    def __init__(
+        self,
+        kernel: type[Kernel],
+        lengthscales: Sequence[float],
+        n_draws: int,
+        rng: np.random.Generator,
+        n_features: int = 1024,
+    ) -> None:
+        frequencies = rng.standard_normal((n_features, len(lengthscales)))
+        if kernel is Matern52:
+            frequencies /= np.sqrt(rng.chisquare(5.0, n_features) / 5.0)[:, None]
+        self._frequencies = frequencies / np.array(lengthscales)
+        self._cosines, self._sines = rng.standard_normal((2, n_features, n_draws)) / math.sqrt(n_features)
+
+    def values(self, points: np.ndarray) -> np.ndarray:
+        """Return f at points of shape (m, d), shape (m, n_draws)."""
+        angles = points @ self._frequencies.T
+        return np.cos(angles) @ self._cosines + np.sin(angles) @ self._sines
+
+    def slopes(self, points: np.ndarray, axis: int) -> np.ndarray:
+        """Return ∂f/∂x_axis at points of shape (m, d), shape (m, n_draws)."""
+        angles = points @ self._frequencies.T
+        omega = self._frequencies[:, axis]
+        return (np.cos(angles) * omega) @ self._sines - (np.sin(angles) * omega) @ self._cosines
+
+
+def cube_grid(dim: int, n: int) -> np.ndarray:
+    """Return the points of a grid with n points per axis of the unit cube, borders included; shape (n^d, d)."""
+    axis = np.linspace(0.0, 1.0, n)
+    return np.stack(np.meshgrid(*[axis] * dim, indexing="ij"), axis=-1).reshape(-1, dim)
