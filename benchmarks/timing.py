@@ -7,6 +7,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 Setup = Callable[[int], Callable[[], object]]
@@ -59,11 +60,18 @@ def is_one_thread() -> bool:
     return all(os.environ.get(name) == "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"))
 
 
+def hardware() -> str:
+    """Return the hardware in words."""
+    info = Path("/proc/cpuinfo")
+    is_virtual = info.exists() and " hypervisor" in info.read_text()
+    return f"{os.cpu_count()}-core {platform.machine()} {'virtual ' if is_virtual else ''}machine, {platform.system()}"
+
+
 def machine() -> dict[str, Any]:
     """Return the hardware and the versions in words."""
     packages = ("regretstop", "numpy", "scipy", "torch", "botorch", "gpytorch", "optuna")
     return {
-        "hardware": f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()}",
+        "hardware": hardware(),
         "python": platform.python_version(),
         "threads": "one (OPENBLAS_NUM_THREADS=1, OMP_NUM_THREADS=1)" if is_one_thread() else "default pools",
         "load": round(os.getloadavg()[0], 2),

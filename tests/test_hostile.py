@@ -162,15 +162,29 @@ def test_values_without_all_their_digits(scale: float) -> None:
     assert_runs_on(optimizer)
 
 
-@pytest.mark.parametrize("outlier", [-1e6, -1e12])
+@pytest.mark.xfail(
+    strict=True,
+    reason="a fence of 5 spreads leaves an outlier that bends the model (without one: regret 1e-7; a fence of 2: 1e-6), "
+    "and a penalty of 1e12 or more is not seen at all, as it makes the spread of the rest look like rounding",
+)
+@pytest.mark.parametrize("outlier", [-1e6, -1e30])
 @pytest.mark.parametrize("place", [{"x": 0.9, "y": 0.1}, {"x": 0.3, "y": 0.2}])
 def test_one_bad_outlier(outlier: float, place: dict[str, float]) -> None:
     """The search finds the region of the optimum all the same; values there span about 1."""
     optimizer = GPUCB(SQUARE, seed=0)
     optimizer.tell(place, outlier)
     run(optimizer, peak, 25)
-    assert max(peak(dict(o.params)) for o in optimizer.history[1:]) > -0.03
     assert_runs_on(optimizer)
+    assert max(peak(dict(o.params)) for o in optimizer.history[1:]) > -1e-3
+
+
+@pytest.mark.parametrize("outlier", [-1e6, -1e30, pytest.param(-1e300, marks=_REMARK)])
+def test_an_outlier_runs_on(outlier: float) -> None:
+    optimizer = GPUCB(SQUARE, seed=0)
+    optimizer.tell({"x": 0.35, "y": 0.65}, outlier)
+    run(optimizer, peak, 8)
+    assert_runs_on(optimizer)
+    assert not optimizer.certificate(OptimalityGap(1e-3)).stop
 
 
 def test_one_good_outlier() -> None:
@@ -195,7 +209,6 @@ def test_values_that_are_no_numbers() -> None:
     assert_runs_on(optimizer)
 
 
-@pytest.mark.xfail(strict=True, reason="a failed point is forgotten: the same point is asked for, and fails, for ever")
 @pytest.mark.parametrize("value", [None, math.nan])
 def test_a_point_that_failed_is_not_asked_for_again(value: Any) -> None:
     optimizer = GPUCB(SQUARE, seed=0)
@@ -205,6 +218,19 @@ def test_a_point_that_failed_is_not_asked_for_again(value: Any) -> None:
     # Nor is one so near that it fails for the same reason.
     points = np.array([SQUARE.encode(o.params) for o in optimizer.history[6:]])
     assert min(np.max(np.abs(a - b)) for i, a in enumerate(points) for b in points[:i]) > 1e-3
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="failed points are taken to have come out as expected, so where values rise towards the failures the search "
+    "asks for the same failing point for ever",
+)
+@pytest.mark.parametrize("parameter", [Int(0, 9), Float(0.0, 9.0)])
+def test_the_best_points_fail(parameter: Any) -> None:
+    """As when the largest model does not fit into memory: the search has to settle for less."""
+    optimizer = GPUCB(Space({"size": parameter}), seed=0)
+    run(optimizer, lambda p: math.nan if p["size"] >= 8 else p["size"] + 0.1 * math.sin(p["size"]), 25)
+    assert sum(math.isfinite(o.value or 0.0) for o in optimizer.history) > 12
 
 
 def test_nothing_but_failures() -> None:

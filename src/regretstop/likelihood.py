@@ -103,9 +103,10 @@ class HyperparameterDensity:
         except np.linalg.LinAlgError:
             return math.inf, np.zeros_like(theta)
         log_determinant = 2.0 * float(np.log(chol.flat[:: n + 1]).sum())
-        inverse = np.asarray(lapack.dpotri(chol, lower=1, overwrite_c=1)[0])  # the upper triangle stays zero
-        inverse = inverse + inverse.T
-        inverse.flat[:: n + 1] *= 0.5
+        # dtrtri and a product instead of dpotri: OpenBLAS gives dpotri threads at any size, which on a busy machine
+        # costs milliseconds a call.
+        inverse_chol = np.asarray(lapack.dtrtri(chol, lower=1)[0])
+        inverse = inverse_chol.T @ inverse_chol
         inverse_ones = inverse @ self._ones
         precision = float(inverse_ones.sum())
         residuals = self._values - float(inverse_ones @ self._values) / precision

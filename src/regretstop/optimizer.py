@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from regretstop.bound import theory_sqrt_beta
 from regretstop.certificate import Certificate
+from regretstop.confidence import RiskLedger
 from regretstop.kernels import Kernel, Matern52
 from regretstop.maximize import Search, UpperConfidenceBound, sobol_points
 from regretstop.rules.base import Rule
@@ -265,35 +266,34 @@ class GPUCB:
         return fresh[0] if len(fresh) else unvisited[0]
 
     def _next_point(self, data: _Encoded, pending: Array) -> Array:
-        _, searches = self._fit(data)
-        search = searches[0]
-        sqrt_beta = self._sqrt_beta(search)
         failed = [o.params for o in self._history if o.value is None or not math.isfinite(o.value)]
         pending = np.vstack([pending, self._encode_all(failed)])
+        fit, searches = self._fit(data)
         if len(pending):
             # Pretending that running points came out as expected moves the next one away from them; so it does from
             # failed ones, where the same data would otherwise lead to the same failure for ever.
-            search = Search(
-                search.posterior.condition_on(pending),
-                self.space,
-                data.points[data.inside],
-                self._seed,
-            )
-        return search.maximize(UpperConfidenceBound(sqrt_beta)).point
+            points = data.points[data.inside]
+            searches = tuple(Search(p.condition_on(pending), self.space, points, self._seed) for p in fit.posteriors)
+        if self._beta == "matched":
+            snapshot = replace(self.snapshot(), searches=searches, posteriors=tuple(s.posterior for s in searches))
+            if snapshot.obstacle is None:
+                query = certified_gap(snapshot, self._ledger).query
+                if query is not None:
+                    return query
+        return searches[0].maximize(UpperConfidenceBound(self._sqrt_beta(searches[0]))).point
 
     def _sqrt_beta(self, search: Search) -> float:
         if not isinstance(self._beta, str):
             return math.sqrt(self._beta)
-        ledger = ledger_for(self.space, _SAMPLER_DELTA, _SAMPLER_N_L, None)
-        if self._beta == "matched":
-            snapshot = self.snapshot()
-            if snapshot.obstacle is None:
-                return certified_gap(snapshot, ledger).sqrt_alpha
         dim = int(np.sum(sloped_axes(self.space)))
-        slopes = grid_for(self.space, search.posterior, ledger).slopes
+        slopes = grid_for(self.space, search.posterior, self._ledger).slopes
         reach = dim * math.exp(float(np.mean(np.log(slopes)))) if dim else 0.0
         t = len(self._encode().values) + 1
         return theory_sqrt_beta(t, dim, _SAMPLER_DELTA, reach, log_n_exact(self.space))
+
+    @property
+    def _ledger(self) -> RiskLedger:
+        return ledger_for(self.space, _SAMPLER_DELTA, _SAMPLER_N_L, None)
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ conditional on the data; the slopes hold or fail once for all tests.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regretstop.bound import solve_widths
-from regretstop.confidence import Grid, RiskLedger, kernel_slopes, upper_quantile
+from regretstop.confidence import Grid, RiskLedger, kernel_slopes, settle_cost, upper_quantile
 from regretstop.maximize import How, UpperConfidenceBound
 from regretstop.posterior import Posterior
 from regretstop.snapshot import Snapshot
@@ -26,7 +26,8 @@ Array = NDArray[np.float64]
 
 # A discrete numeric axis with at most this many values needs no slope: all its values are grid points.
 _EXACT_UP_TO = 1000
-_ROUNDS = 3
+# Relative to the prior deviation: below this a deviation costs nothing.
+_LEAST_COST = 1e-9
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class Gap:
         grid_error: h of the worst posterior, standardised.
         log_n_grid: Log of its grid's size.
         how: How the maximum was obtained.
+        query: The maximiser that keeps the gap open, shape (d,): where it jumps between a known and an unknown
+            region as √α grows, the unknown one.
     """
 
     bound: float
@@ -50,6 +53,7 @@ class Gap:
     grid_error: float
     log_n_grid: float
     how: How
+    query: Array | None
 
 
 def sloped_axes(space: Space) -> NDArray[np.bool_]:
@@ -90,21 +94,17 @@ def certified_gap(snapshot: Snapshot, ledger: RiskLedger) -> Gap:
 
 
 def _gap_under(
-    snapshot: Snapshot,
-    k: int,
-    incumbent: int,
-    mean: Array,
-    std: Array,
-    ledger: RiskLedger,
-    log_risk: float,
+    snapshot: Snapshot, k: int, incumbent: int, mean: Array, std: Array, ledger: RiskLedger, log_risk: float
 ) -> Gap:
     posterior, search = snapshot.posteriors[k], snapshot.searches[k]
     grid = grid_for(snapshot.space, posterior, ledger)
     prior_std = posterior.prior_std
     own_std = float(std[incumbent])
-    alpha_std = own_std
-    best: Gap | None = None
-    for _ in range(_ROUNDS):
+    lower_mean = float(mean[incumbent])
+    gaps: dict[float, Gap] = {}
+
+    def respond(alpha_std: float) -> float:
+        """Compute the gap for the widths that this cost of √α implies; return the cost at their maximiser."""
         widths = solve_widths(
             own_std / prior_std,
             alpha_std / prior_std,
@@ -118,12 +118,21 @@ def _gap_under(
         maximum = search.maximize(UpperConfidenceBound(sqrt_alpha))
         # The data themselves are candidates: a maximum below what is known there would be an under-estimate.
         highest = max(maximum.value, float(np.max(mean + sqrt_alpha * std)))
-        lower = float(mean[incumbent]) - widths.sqrt_eta * own_std
-        bound = highest - lower + prior_std * error
-        if best is None or bound < best.bound:
-            best = Gap(bound, incumbent, sqrt_alpha, widths.sqrt_eta, prior_std * error, size, maximum.how)
-        if maximum.std == alpha_std:
-            break
-        alpha_std = maximum.std  # by the envelope theorem √α costs what it is multiplied by at the maximiser
-    assert best is not None
-    return best
+        bound = highest - (lower_mean - widths.sqrt_eta * own_std) + prior_std * error
+        gaps[alpha_std] = Gap(
+            bound,
+            incumbent,
+            sqrt_alpha,
+            widths.sqrt_eta,
+            prior_std * error,
+            size,
+            maximum.how,
+            maximum.point if maximum.std >= alpha_std else None,
+        )
+        return max(maximum.std, _LEAST_COST * prior_std)
+
+    # By the envelope theorem √α costs the deviation at the maximiser; any cost gives a valid bound.
+    settle_cost(max(own_std, _LEAST_COST * prior_std), respond)
+    best = min(gaps.values(), key=lambda gap: gap.bound)
+    open_points = [gaps[cost].query for cost in sorted(gaps, reverse=True) if gaps[cost].query is not None]
+    return replace(best, query=open_points[0] if open_points else None)

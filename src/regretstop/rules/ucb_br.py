@@ -7,15 +7,13 @@ import numpy as np
 
 from regretstop.bound import RegretBound, Theorem, theory_sqrt_beta
 from regretstop.certificate import Certificate, Guarantee
-from regretstop.confidence import Array, RiskLedger, kernel_slopes
+from regretstop.confidence import Array, RiskLedger, kernel_slopes, settle_cost
 from regretstop.maximize import Maximum, Search, UpperConfidenceBound
 from regretstop.posterior import Posterior
 from regretstop.rules.base import Rule, check_horizon, check_share, verdict
 from regretstop.rules.gap import certified_gap, ledger_for, log_n_exact, sloped_axes
 from regretstop.snapshot import Beta, Snapshot
 from regretstop.space import Space
-
-_MATCHING_ROUNDS = 3
 
 
 @dataclass(frozen=True)
@@ -128,15 +126,22 @@ class UCBbr(Rule):
             log_n_discrete=log_exact,
         )
         sqrt_beta = theory_sqrt_beta(n + 1, dim, self.delta, reach_for_beta, log_exact)
-        width = math.sqrt(beta) if not isinstance(beta, str) else sqrt_beta
-        query = search.maximize(UpperConfidenceBound(width))
-        if beta == "matched":
-            for _ in range(_MATCHING_ROUNDS):
-                width = theorem.matched_width(query.std / posterior.prior_std)
-                query = search.maximize(UpperConfidenceBound(width))
-            # The theorem holds for any β that the query maximises with: this is the last width, exactly.
-            sqrt_beta = width
-        return theorem.bound(query.std / posterior.prior_std, sqrt_beta), query
+        prior_std = posterior.prior_std
+        if beta != "matched":
+            query = search.maximize(UpperConfidenceBound(sqrt_beta if beta == "theory" else math.sqrt(beta)))
+            return theorem.bound(query.std / prior_std, sqrt_beta), query
+        tried: list[tuple[RegretBound, Maximum]] = []
+
+        def respond(std: float) -> float:
+            """Query with the width that matches this deviation; the theorem holds for whatever β it has."""
+            width = theorem.matched_width(std)
+            query = search.maximize(UpperConfidenceBound(width))
+            tried.append((theorem.bound(query.std / prior_std, width), query))
+            return query.std / prior_std
+
+        first = search.maximize(UpperConfidenceBound(sqrt_beta))
+        settle_cost(first.std / prior_std, respond)
+        return min(tried, key=lambda pair: pair[0].value)
 
     def _reach(self, space: Space, posterior: Posterior, ledger: RiskLedger) -> tuple[float, float]:
         """Return the mean of log(d r L_j) at the ledger's slope risk, and d r L at the risk δ/4 that β_t assumes."""

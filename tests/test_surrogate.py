@@ -1,0 +1,269 @@
+"""Estimating hyperparameters: the likelihood and its gradient, one history one fit, and sensible numbers."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from regretstop import Matern52, SquaredExponential
+from regretstop.kernels import Embedding, Kernel
+from regretstop.likelihood import LENGTHSCALE_PRIOR, NOISE_STD_PRIOR, PRIOR_STD_PRIOR, HyperparameterDensity
+from regretstop.standardize import standardize
+from regretstop.surrogate import Fit, Surrogate
+from tests import oracle
+from tests.draws import FourierDraws
+
+CORRELATIONS = {Matern52: oracle.matern52, SquaredExponential: oracle.squared_exponential}
+KERNELS: list[type[Kernel]] = [Matern52, SquaredExponential]
+SPACES = {"numeric": np.array([0, 0]), "mixed": np.array([0, 3, 0])}
+
+each_kernel = pytest.mark.parametrize("kernel", KERNELS)
+each_space = pytest.mark.parametrize("space", SPACES)
+each_noise = pytest.mark.parametrize("noise_std", [None, 0.1, 0.0])
+
+
+def data_for(categories: np.ndarray, n: int, seed: int = 0, n_repeats: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    points = rng.random((n, len(categories)))
+    for j in np.flatnonzero(categories):
+        points[:, j] = rng.integers(categories[j], size=n)
+    points[n - n_repeats :] = points[:n_repeats]
+    values = np.sin(6.0 * points[:, 0]) + points[:, 1] + 0.2 * rng.standard_normal(n)
+    return points, values
+
+
+def density_of(
+    points: np.ndarray, values: np.ndarray, categories: np.ndarray, kernel: type[Kernel], noise_std: float | None
+) -> HyperparameterDensity:
+    return HyperparameterDensity(
+        points, values, kernel=kernel(), embedding=Embedding(categories), noise_std=noise_std
+    )
+
+
+def random_theta(density: HyperparameterDensity, rng: np.random.Generator) -> np.ndarray:
+    theta = rng.uniform(-1.5, 0.5, density.size)
+    if density.size == density.dim + 2:
+        theta[-1] = rng.uniform(-4.0, 0.0)
+    return theta
+
+
+# ---- The likelihood ----------------------------------------------------------------------------------------------
+
+
+@each_kernel
+@each_space
+@each_noise
+def test_gradient_is_finite_differences(kernel: type[Kernel], space: str, noise_std: float | None) -> None:
+    rng = np.random.default_rng(0)
+    categories = SPACES[space]
+    # Noise-free repeats contradict one another, and leave nothing to differentiate.
+    points, values = data_for(categories, 14, n_repeats=0 if noise_std == 0.0 else 4)
+    density = density_of(points, values, categories, kernel, noise_std)
+    assert density.size == len(categories) + 1 + (noise_std is None)
+    for _ in range(5):
+        theta = random_theta(density, rng)
+        _, gradient = density(theta)
+        step = 1e-6
+        numeric = [
+            (density(theta + step * e)[0] - density(theta - step * e)[0]) / (2 * step) for e in np.eye(density.size)
+        ]
+        # Without noise the matrix is nearly singular, and the difference loses digits.
+        accuracy = 1e-5 if noise_std != 0.0 else 1e-3
+        assert gradient == pytest.approx(np.array(numeric), abs=accuracy * max(1.0, float(np.max(np.abs(gradient)))))
+
+
+@each_kernel
+@each_space
+def test_value_is_the_textbooks(kernel: type[Kernel], space: str) -> None:
+    """Up to one constant: −log ∫ N(y; m 1, K) dm of the unmerged data, minus the log of the priors."""
+    rng = np.random.default_rng(1)
+    categories = SPACES[space]
+    points, values = data_for(categories, 14, n_repeats=4)
+    density = density_of(points, values, categories, kernel, None)
+    differences: list[float] = []
+    for _ in range(5):
+        theta = random_theta(density, rng)
+        lengthscales, s, sigma = np.exp(theta[:-2]), math.exp(theta[-2]), math.exp(theta[-1])
+        K = oracle.covariance(points, points, CORRELATIONS[kernel], lengthscales, categories, s)
+        inverse = np.linalg.inv(K + sigma**2 * np.eye(len(points)))
+        precision = float(np.sum(inverse))
+        residuals = values - float(np.sum(inverse @ values)) / precision
+        expected = 0.5 * (residuals @ inverse @ residuals - np.linalg.slogdet(inverse)[1] + math.log(precision))
+        for value, (center, width) in zip(
+            theta, [LENGTHSCALE_PRIOR] * len(categories) + [PRIOR_STD_PRIOR, NOISE_STD_PRIOR], strict=True
+        ):
+            expected += 0.5 * ((value - center) / width) ** 2
+        differences.append(density(theta)[0] - float(expected))
+    assert differences == pytest.approx([differences[0]] * 5, abs=1e-6)
+
+
+def test_what_cannot_be_factorised_is_infinitely_implausible() -> None:
+    """Not an exception: the search for the mode must be able to step back."""
+    points, values = data_for(SPACES["numeric"], 8)
+    density = density_of(points, values, SPACES["numeric"], Matern52, 0.0)
+    value, gradient = density(np.array([0.0, 0.0, -500.0]))
+    assert value == math.inf or math.isfinite(value)
+    assert np.all(np.isfinite(gradient))
+
+
+# ---- The fit -----------------------------------------------------------------------------------------------------
+
+
+def surrogate_for(categories: np.ndarray, **options: Any) -> Surrogate:
+    defaults = {"kernel": Matern52(), "noise_std": "learned", "hyperparameters": "map", "mean": 0.0}
+    return Surrogate(categories, **defaults | options)
+
+
+def numbers_of(fit: Fit) -> list[Any]:
+    posterior = fit.posteriors[0]
+    mean, std = posterior.mean_std(np.full((1, len(posterior.lengthscales)), 0.0))
+    return [*posterior.lengthscales, posterior.prior_std, posterior.noise_std, mean[0], std[0]]
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(3, 40), space=st.sampled_from(sorted(SPACES)))
+def test_the_same_history_gives_the_same_fit(seed: int, n: int, space: str) -> None:
+    """Bit for bit: fitted at every step, at some of them, or only once."""
+    categories = SPACES[space]
+    points, values = data_for(categories, n, seed)
+    every, some, fresh = (surrogate_for(categories) for _ in range(3))
+    for k in range(1, n):
+        every.fit(points[:k], values[:k])
+        if k % 7 == 3:
+            some.fit(points[:k], values[:k])
+    expected = numbers_of(fresh.fit(points, values))
+    assert numbers_of(every.fit(points, values)) == expected
+    assert numbers_of(some.fit(points, values)) == expected
+    assert numbers_of(fresh.fit(points, values)) == expected
+
+
+def test_another_history_in_between_leaves_no_trace() -> None:
+    categories = SPACES["numeric"]
+    surrogate = surrogate_for(categories)
+    (one, values), (other, other_values) = (data_for(categories, 30, seed) for seed in (0, 1))
+    first = numbers_of(surrogate.fit(one, values))
+    surrogate.fit(other, other_values)
+    assert numbers_of(surrogate.fit(one, values)) == first
+
+
+def test_large_histories_give_the_same_fit_too() -> None:
+    """Above 256 observations the hyperparameters come from a part of them; the posterior uses all."""
+    categories = SPACES["numeric"]
+    points, values = data_for(categories, 300)
+    stepped, fresh = surrogate_for(categories), surrogate_for(categories)
+    for k in (255, 256, 257, 299):
+        stepped.fit(points[:k], values[:k])
+    fit = fresh.fit(points, values)
+    assert numbers_of(stepped.fit(points, values)) == numbers_of(fit)
+    mean, std = fit.posteriors[0].mean_std(points)
+    residuals = (fit.data.values - mean) / fit.posteriors[0].noise_std
+    assert np.sqrt(np.mean(residuals**2)) == pytest.approx(1.0, abs=0.2)
+    assert np.all(std < 3.0 * fit.posteriors[0].noise_std)
+
+
+@each_kernel
+@pytest.mark.parametrize("lengthscales", [(0.2, 0.2), (0.15, 1.5)])
+def test_lengthscales_are_recovered(kernel: type[Kernel], lengthscales: tuple[float, float]) -> None:
+    """On draws of the prior itself with 80 observations: within a factor of two, each on average."""
+    rng = np.random.default_rng(0)
+    logs: list[np.ndarray] = []
+    noises: list[float] = []
+    for _ in range(5):
+        points = rng.random((80, 2))
+        values = 3.0 * FourierDraws(kernel, lengthscales, 1, rng).values(points)[:, 0]
+        values += 10.0 + 0.15 * rng.standard_normal(80)
+        fit = surrogate_for(np.array([0, 0]), kernel=kernel()).fit(points, values)
+        logs.append(np.log(fit.posteriors[0].lengthscales / np.array(lengthscales)))
+        noises.append(fit.posteriors[0].noise_std * fit.data.scale)
+    assert np.all(np.abs(np.mean(logs, axis=0)) < math.log(2.0))
+    assert np.mean(noises) == pytest.approx(0.15, rel=0.4)
+
+
+def test_a_known_noise_is_kept_in_the_objectives_units() -> None:
+    points, values = data_for(SPACES["numeric"], 20)
+    for noise_std in (0.0, 0.3):
+        fit = surrogate_for(SPACES["numeric"], noise_std=noise_std).fit(points, 7.0 * values)
+        assert fit.posteriors[0].noise_std * fit.data.scale == pytest.approx(noise_std)
+
+
+def test_an_irrelevant_category_gets_a_long_lengthscale() -> None:
+    rng = np.random.default_rng(0)
+    points = np.column_stack([rng.random(60), rng.integers(4, size=60), rng.integers(4, size=60)]).astype(float)
+    values = np.sin(6.0 * points[:, 0]) + 2.0 * (points[:, 1] == 2)
+    fit = surrogate_for(np.array([0, 4, 4]), noise_std=0.0).fit(points, values)
+    assert fit.posteriors[0].lengthscales[2] > 5.0 * fit.posteriors[0].lengthscales[1]
+
+
+def test_the_mode_is_at_least_as_good_as_the_truth() -> None:
+    rng = np.random.default_rng(3)
+    points = rng.random((40, 2))
+    values = FourierDraws(Matern52, [0.3, 0.6], 1, rng).values(points)[:, 0] + 0.1 * rng.standard_normal(40)
+    fit = surrogate_for(np.array([0, 0])).fit(points, values)
+    density = density_of(points, fit.data.values, np.array([0, 0]), Matern52, None)
+    posterior = fit.posteriors[0]
+    mode = np.log([*posterior.lengthscales, posterior.prior_std, posterior.noise_std])
+    truth = np.log([0.3, 0.6, 1.0 / fit.data.scale, 0.1 / fit.data.scale])
+    assert density(mode)[0] <= density(truth)[0] + 1e-6
+    assert np.max(np.abs(density(mode)[1])) < 0.05
+
+
+def test_outliers_do_not_stretch_the_model() -> None:
+    """A disaster at −10⁶ leaves the fit of the good values what it is for a mild one."""
+    points, values = data_for(SPACES["numeric"], 30)
+    values[4] = -1e6
+    fit = surrogate_for(SPACES["numeric"]).fit(points, values)
+    good = np.arange(30) != 4
+    mean, _ = fit.posteriors[0].mean_std(points[good])
+    back = fit.data.offset + fit.data.scale * mean
+    assert np.sqrt(np.mean((back - values[good]) ** 2)) < 0.5
+    assert fit.data.n_clipped == 1
+
+
+# ---- Declared hyperparameters ------------------------------------------------------------------------------------
+
+
+@each_kernel
+def test_declared_hyperparameters_are_used_as_they_are(kernel: type[Kernel]) -> None:
+    points, values = data_for(SPACES["numeric"], 9)
+    values = 5.0 + 3.0 * values
+    surrogate = surrogate_for(
+        SPACES["numeric"],
+        kernel=kernel(lengthscales=[0.3, 0.7], outputscale=4.0),
+        noise_std=0.5,
+        hyperparameters="fixed",
+        mean=4.0,
+    )
+    fit = surrogate.fit(points, values)
+    queries = np.random.default_rng(1).random((10, 2))
+    mean, std = fit.posteriors[0].mean_std(queries)
+    expected = oracle.posterior(
+        points,
+        values,
+        queries,
+        correlation=CORRELATIONS[kernel],
+        lengthscales=np.array([0.3, 0.7]),
+        prior_std=2.0,
+        noise_std=0.5,
+        mean=4.0,
+    )
+    assert fit.data.offset + fit.data.scale * mean == pytest.approx(expected[0], abs=1e-10)
+    assert fit.data.scale * std == pytest.approx(expected[1], abs=1e-10)
+
+
+def test_declared_hyperparameters_take_outliers_at_their_word() -> None:
+    """Clipping would change the data of a theorem."""
+    points, values = data_for(SPACES["numeric"], 9)
+    values[2] = -1e3
+    kernel = Matern52(lengthscales=[0.3, 0.7], outputscale=1.0)
+    fit = surrogate_for(SPACES["numeric"], kernel=kernel, noise_std=0.1, hyperparameters="fixed").fit(points, values)
+    assert fit.data.n_clipped == 0
+    assert fit.data.offset + fit.data.scale * fit.data.values == pytest.approx(values)
+
+
+def test_estimated_fits_standardise() -> None:
+    points, values = data_for(SPACES["numeric"], 9)
+    fit = surrogate_for(SPACES["numeric"]).fit(points, 100.0 + values)
+    assert fit.data.values == pytest.approx(standardize(100.0 + values).values)
