@@ -3,16 +3,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-# One BLAS thread a test worker: two pools on the same cores only slow each other down.
-TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+# Small matrices and small networks gain nothing from a second thread, and two pools on the same cores slow each other
+# down by more than tenfold when anything else runs.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .PHONY: test demo check lint types bench clean
 
 test: $(STAMP)
-	$(TEST_ENV) $(BIN)/python -m pytest -n 2
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2
 
 demo: $(STAMP)
-	$(BIN)/python examples/mnist_cnn.py
+	$(ONE_THREAD) $(BIN)/python examples/mnist_cnn.py
 
 check: lint types test
 

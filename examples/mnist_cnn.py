@@ -3,8 +3,9 @@
     python examples/mnist_cnn.py            # a few minutes on two cores
     python examples/mnist_cnn.py --full     # the paper's ranges: up to a minute a training
 
-The default trains on 2,000 digits instead of 4,000, with 1-16 filters instead of 1-64 and 1-6
-epochs instead of 1-25. It leaves a picture in examples/output/mnist_cnn.png.
+The default trains on 2,000 digits instead of 4,000 and searches what a practitioner would, not the paper's ranges: 4-16
+filters instead of 1-64, 2-6 epochs instead of 1-25, rates 0.0003-0.01 instead of 0.00001-0.1, dropout 0-0.6 instead of
+0-1. It leaves a picture in examples/output/mnist_cnn.png.
 """
 
 import argparse
@@ -21,12 +22,12 @@ from regretstop_optuna.matplotlib import plot_regret_bound
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 PICTURE = Path(__file__).parent / "output" / "mnist_cnn.png"
-HEADER = "trial  filters  epochs     rate  dropout  accuracy    best   bound  certified gap"
+HEADER = "trial  filters  epochs  rate     dropout  accuracy  best    bound   certified"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--epsilon", type=float, default=0.02, help="tolerated loss of accuracy")
+    parser.add_argument("--epsilon", type=float, default=0.05, help="tolerated loss of accuracy")
     parser.add_argument("--trials", type=int, default=100, help="the most trainings to run")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--full", action="store_true", help="the paper's ranges, 4,000 digits")
@@ -35,10 +36,10 @@ def main() -> None:
 
     def objective(trial: Trial) -> float:
         params = {
-            "filters": trial.suggest_int("filters", 1, size.max_filters),
-            "epochs": trial.suggest_int("epochs", 1, size.max_epochs),
-            "lr": trial.suggest_float("lr", 1e-5, 0.1, log=True),
-            "dropout": trial.suggest_float("dropout", 0.0, 1.0),
+            "filters": trial.suggest_int("filters", *size.filters),
+            "epochs": trial.suggest_int("epochs", *size.epochs),
+            "lr": trial.suggest_float("lr", *size.lr, log=True),
+            "dropout": trial.suggest_float("dropout", *size.dropout),
         }
         return validation_accuracy(params, size=size, seed=args.seed + trial.number)
 
@@ -74,9 +75,8 @@ class Table(Progress):
         certificate = certificate_of(study)
         p = trial.params
         self.console.print(
-            f"{trial.number:5}  {p['filters']:7}  {p['epochs']:6}  {p['lr']:7.5f}  "
-            f"{p['dropout']:7.3f}  {trial.value:8.4f}  {study.best_value:6.4f}  "
-            f"{certificate.bound:6.4f}  {certificate.optimality_gap:13.4f}",
+            f"{trial.number:5}  {p['filters']:7}  {p['epochs']:6}  {p['lr']:7.5f}  {p['dropout']:7.3f}  "
+            f"{trial.value:8.4f}  {study.best_value:6.4f}  {certificate.bound:6.4f}  {certificate.optimality_gap:9.4f}",
             style="green" if certificate.stop else None,
             highlight=False,
         )

@@ -20,19 +20,21 @@ BATCH = 64
 
 @dataclass(frozen=True)
 class Size:
-    """How much data one training sees, and how far the two costly hyperparameters reach."""
+    """How much data one training sees, and how far the hyperparameters reach."""
 
     n_train: int
     n_validation: int
-    max_filters: int
-    max_epochs: int
+    filters: tuple[int, int]
+    epochs: tuple[int, int]
+    lr: tuple[float, float]
+    dropout: tuple[float, float]
 
 
-SMALL = Size(n_train=2000, n_validation=3000, max_filters=16, max_epochs=6)
-"""At most about 2.5 seconds a training on two cores."""
+SMALL = Size(n_train=2000, n_validation=3000, filters=(4, 16), epochs=(2, 6), lr=(3e-4, 1e-2), dropout=(0.0, 0.6))
+"""What someone who has trained a network before would search: at most about 3 seconds a training."""
 
-FULL = Size(n_train=4000, n_validation=1000, max_filters=64, max_epochs=25)
-"""The ranges of the paper. The largest network takes about a minute a training on two cores."""
+FULL = Size(n_train=4000, n_validation=1000, filters=(1, 64), epochs=(1, 25), lr=(1e-5, 0.1), dropout=(0.0, 1.0))
+"""The ranges of the paper, where half of the networks learn nothing: up to about a minute a training."""
 
 
 class Network(nn.Sequential):

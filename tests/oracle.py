@@ -16,7 +16,9 @@ def squared_exponential(r2: Array) -> Array:
     return np.exp(-r2 / 2.0)
 
 
-def covariance(one: Array, other: Array, correlation, lengthscales: Array, categories: Array, prior_std: float) -> Array:
+def covariance(
+    one: Array, other: Array, correlation, lengthscales: Array, categories: Array, prior_std: float
+) -> Array:
     """Return k(x, x'), shape (n, m); a categorical axis is a distance of 1 where the categories differ."""
     r2 = np.zeros((len(one), len(other)))
     for j, lengthscale in enumerate(lengthscales):

@@ -70,9 +70,7 @@ def false_certificates(
     space: Space, kernel: type[Kernel], objective: Objective, beta: Any, seed: int, n_tests: int, prior_std: float
 ) -> tuple[bool, bool]:
     """Run one path, and return whether UCBbr and the optimality gap were false at any of its tests."""
-    options = declared(
-        space, kernel=kernel, lengthscale=LENGTHSCALE, outputscale=prior_std**2, noise_std=NOISE_STD
-    )
+    options = declared(space, kernel=kernel, lengthscale=LENGTHSCALE, outputscale=prior_std**2, noise_std=NOISE_STD)
     optimizer = GPUCB(space, beta=beta, seed=seed, n_initial=3, **options)
     noise = np.random.default_rng(seed)
     truth: list[float] = []

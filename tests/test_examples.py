@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -41,8 +42,13 @@ def task(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("mnist_task")
 
 
+def _size(task: ModuleType, *, n_train: int, n_validation: int) -> Any:
+    ranges = {"filters": (1, 4), "epochs": (1, 2), "lr": (1e-4, 1e-1), "dropout": (0.0, 1.0)}
+    return task.Size(n_train=n_train, n_validation=n_validation, **ranges)
+
+
 def test_the_network_learns_and_repeats_itself(task: ModuleType) -> None:
-    size = task.Size(n_train=500, n_validation=500, max_filters=8, max_epochs=4)
+    size = _size(task, n_train=500, n_validation=500)
     params = {"filters": 8, "epochs": 4, "lr": 5e-3, "dropout": 0.2}
     accuracy = task.validation_accuracy(params, size=size, seed=1)
     assert 0.7 < accuracy <= 1.0
@@ -59,7 +65,7 @@ def test_the_network_learns_and_repeats_itself(task: ModuleType) -> None:
     ],
 )
 def test_a_network_that_learns_nothing_has_a_value(task: ModuleType, params: dict[str, float]) -> None:
-    size = task.Size(n_train=200, n_validation=500, max_filters=4, max_epochs=2)
+    size = _size(task, n_train=200, n_validation=500)
     assert 0.0 <= task.validation_accuracy(params, size=size) < 0.4
 
 
@@ -73,7 +79,7 @@ def test_the_demo_shows_its_trials_and_leaves_a_picture(
     optuna = pytest.importorskip("optuna")
     monkeypatch.setattr(optuna.logging, "set_verbosity", lambda _: None)  # it would outlive the test
     demo = importlib.import_module("mnist_cnn")
-    tiny = task.Size(n_train=100, n_validation=100, max_filters=4, max_epochs=2)
+    tiny = _size(task, n_train=100, n_validation=100)
     picture = tmp_path / "output" / "mnist_cnn.png"
     monkeypatch.setattr(demo, "SMALL", tiny)
     monkeypatch.setattr(demo, "PICTURE", picture)

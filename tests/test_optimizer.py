@@ -359,7 +359,7 @@ def test_minimize_goes_on_after_failures() -> None:
 def test_minimize_reports_what_it_cannot_do() -> None:
     with pytest.raises(ValueError, match="none of 3 evaluations gave a finite value"):
         minimize(lambda p: math.nan, MIXED, rule=UCBbr(0.1), max_trials=3, seed=0)
-    with pytest.raises(ValueError, match="max_trials must be .*, got 0"):
+    with pytest.raises(ValueError, match=r"max_trials must be .*, got 0"):
         minimize(bowl, MIXED, rule=UCBbr(0.1), max_trials=0)
     with pytest.raises(ZeroDivisionError):
         minimize(lambda p: 1 / 0, MIXED, rule=UCBbr(0.1), max_trials=3)

@@ -539,7 +539,7 @@ def test_bad_lipschitz_assumptions_are_named(name: str, value: float) -> None:
 
 
 def test_a_and_b_go_together() -> None:
-    with pytest.raises(ValueError, match="a and b go together, got a=1.0 and b=None"):
+    with pytest.raises(ValueError, match=r"a and b go together, got a=1\.0 and b=None"):
         UCBbr(epsilon=0.1, a=1.0)
     with pytest.raises(ValueError, match="side must be positive and finite, got 0"):
         UCBbr(epsilon=0.1, side=0.0)

@@ -89,9 +89,7 @@ _PENALTY = pytest.mark.xfail(
 )
 
 
-@pytest.mark.parametrize(
-    "outlier", [-1e6, pytest.param(-1e30, marks=_PENALTY), pytest.param(-1e300, marks=_PENALTY)]
-)
+@pytest.mark.parametrize("outlier", [-1e6, pytest.param(-1e30, marks=_PENALTY), pytest.param(-1e300, marks=_PENALTY)])
 def test_a_disaster_does_not_distort_the_good_values(outlier: float) -> None:
     good = np.random.default_rng(0).standard_normal(30)
     data = standardize(np.append(good, outlier))

@@ -5,6 +5,7 @@ from typing import Any
 from optuna.study import Study
 
 from regretstop import Certificate, Rule, UCBbr
+from regretstop.certificate import rounded_up
 from regretstop_optuna import _attributes as attributes
 from regretstop_optuna._certify import certify, obstacle_of, require_one_objective
 from regretstop_optuna._joint import joint_distributions
@@ -116,7 +117,7 @@ def in_words(certificate: Certificate) -> str:
     return (
         f"{certificate.rule} {says} that the regret of trial {certificate.incumbent} "
         f"(value {'unknown' if value is None else format(value, '.6g')}) is at most "
-        f"{certificate.bound:.4g} < epsilon = {certificate.epsilon:.4g} "
+        f"{rounded_up(certificate.bound)} < epsilon = {certificate.epsilon:.4g} "
         f"(delta = {certificate.delta:.4g}, guarantee: {certificate.guarantee}) "
         f"after {certificate.n_observations} evaluations."
     )

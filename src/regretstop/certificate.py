@@ -121,7 +121,7 @@ class Certificate:
     def _statement(self) -> list[str]:
         if not math.isfinite(self.bound):
             return ["Nothing can be said yet about how far the best trial is from the optimum."]
-        claim = f"the optimum is at most {_rounded_up(self.bound)} better than"
+        claim = f"the optimum is at most {rounded_up(self.bound)} better than"
         trial = "the incumbent" if self.incumbent is None else f"trial {self.incumbent}"
         if self.incumbent_value is not None:
             trial += f" (observed value {_rounded(self.incumbent_value)})"
@@ -135,7 +135,7 @@ class Certificate:
     def _gap_statement(self) -> str:
         if not math.isfinite(self.optimality_gap):
             return "Certified optimality gap: none."
-        words = f"at most {_rounded_up(self.optimality_gap)}"
+        words = f"at most {rounded_up(self.optimality_gap)}"
         if self.optimality_gap_incumbent is not None:
             words += f" for trial {self.optimality_gap_incumbent}"
         if self.optimality_gap_guarantee == "heuristic":
@@ -170,7 +170,7 @@ def _rounded(value: float) -> str:
     return _digits(Decimal(repr(float(value))), ROUND_HALF_EVEN)
 
 
-def _rounded_up(bound: float) -> str:
+def rounded_up(bound: float) -> str:
     """Return a bound in four digits; upwards, since fewer digits must not claim more."""
     return _digits(Decimal(repr(float(bound))), ROUND_CEILING)
 

@@ -4,7 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-from regretstop.certificate import Certificate, Guarantee
+from regretstop.certificate import Certificate, Guarantee, rounded_up
 from regretstop.snapshot import Snapshot
 
 
@@ -94,6 +94,5 @@ def check_horizon(value: object) -> None:
 
 def verdict(bound: float, epsilon: float) -> str:
     """Return the reason of a certificate with a finite bound."""
-    if bound < epsilon:
-        return f"the bound {bound:.4g} is below ε = {epsilon:.4g}"
-    return f"the bound {bound:.4g} is not below ε = {epsilon:.4g}"
+    relation = "is below" if bound < epsilon else "is not below"
+    return f"the bound {rounded_up(bound)} {relation} ε = {epsilon:.4g}"
