@@ -43,9 +43,7 @@ NO_BOUND = replace(
 )
 
 
-@pytest.mark.parametrize(
-    ("bound", "stop"), [(0.0499, True), (0.05, False), (math.inf, False), (math.nan, False)]
-)
+@pytest.mark.parametrize(("bound", "stop"), [(0.0499, True), (0.05, False), (math.inf, False), (math.nan, False)])
 def test_it_stops_below_epsilon_only(bound: float, stop: bool) -> None:
     assert replace(CERTIFICATE, bound=bound).stop is stop
 
@@ -75,9 +73,7 @@ def test_the_dictionary() -> None:
     guarantee=st.sampled_from(["theorem", "model", "heuristic"]),
     terms=st.dictionaries(
         st.text(),
-        st.one_of(
-            st.floats(allow_nan=False), st.integers(), st.sampled_from(["enumerated", "searched"])
-        ),
+        st.one_of(st.floats(allow_nan=False), st.integers(), st.sampled_from(["enumerated", "searched"])),
     ),
 )
 def test_it_survives_strict_json(
@@ -129,8 +125,7 @@ def test_a_damaged_dictionary() -> None:
 def test_words_of_a_model_certificate() -> None:
     assert str(CERTIFICATE).splitlines() == [
         "Stop (OptimalityGap, ε = 0.05): the bound is below ε",
-        "With probability at least 0.93, given the fitted model "
-        "(its hyperparameters were estimated from the data),",
+        "With probability at least 0.93, given the fitted model (its hyperparameters were estimated from the data),",
         "the optimum is at most 0.0123 better than trial 17 (observed value 0.9312).",
         "Based on 41 observations; 2 left out (failed, not finite or outside the space).",
     ]
@@ -152,8 +147,7 @@ def test_words_of_a_heuristic_claim_no_probability_and_show_the_gap_beside_it() 
     )
     assert str(certificate).splitlines() == [
         "Stop (UCBbr, ε = 0.05): the bound is below ε",
-        "The rule estimates that the optimum is at most 0.0123 better than "
-        "trial 17 (observed value 0.9312);",
+        "The rule estimates that the optimum is at most 0.0123 better than trial 17 (observed value 0.9312);",
         "no proof at these settings.",
         "Certified optimality gap: at most 0.4 for trial 12, with probability at least 0.93,",
         "given the fitted model (its hyperparameters were estimated from the data).",

@@ -67,24 +67,9 @@ def test_zero_one_and_two_observations(rule: Rule, treatment: str, n: int, name:
     assert_runs_on(optimizer)
 
 
-_SINGULAR = pytest.mark.xfail(
-    strict=True,
-    reason="the likelihood takes the log of 1ᵀK⁻¹1, which rounding makes negative where K is nearly singular: ValueError",
-)
-_TINY = pytest.mark.xfail(strict=True, reason="σ in units of equal values of 1e-300 overflows when squared")
-
-
 @pytest.mark.parametrize("spread", [0.0, 1e-13])
-@pytest.mark.parametrize(
-    ("noise_std", "value"),
-    [
-        *[("learned", value) for value in (0.0, 1.0, -1e-300, 1e300, 123456.789)],
-        *[pytest.param(0.0, value, marks=_SINGULAR) for value in (0.0, 1.0, -1e-300, 1e300, 123456.789)],
-        *[(0.1, value) for value in (0.0, 1.0, 123456.789)],
-        pytest.param(0.1, -1e-300, marks=_TINY),
-        pytest.param(0.1, 1e300, marks=_SINGULAR),
-    ],
-)
+@pytest.mark.parametrize("noise_std", ["learned", 0.0, 0.1])
+@pytest.mark.parametrize("value", [0.0, 1.0, -1e-300, 1e300, 123456.789])
 def test_all_values_equal(noise_std: Any, value: float, spread: float) -> None:
     optimizer = GPUCB(SQUARE, seed=0, noise_std=noise_std)
     rng = np.random.default_rng(0)
@@ -143,12 +128,7 @@ def test_decisions_do_not_depend_on_the_scale(factor: float, shift: float, noise
             assert (two.stop, two.incumbent) == (one.stop, one.incumbent)
 
 
-_REMARK = pytest.mark.xfail(
-    strict=True, reason="the remark about noise squares √α σ/ε, which overflows where ε is 1e-154 of the noise"
-)
-
-
-@pytest.mark.parametrize("scale", [pytest.param(1e307, marks=_REMARK), 1.7e308])
+@pytest.mark.parametrize("scale", [1e307, 1.7e308])
 def test_values_whose_differences_overflow(scale: float) -> None:
     optimizer = GPUCB(SQUARE, seed=0)
     run(optimizer, lambda p: scale * math.tanh(20.0 * (p["x"] - 0.5)), 10)
@@ -162,11 +142,6 @@ def test_values_without_all_their_digits(scale: float) -> None:
     assert_runs_on(optimizer)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="a fence of 5 spreads leaves an outlier that bends the model (regret 1e-2; a fence of 2: 1e-6), "
-    "and a penalty of 1e12 or more is not seen at all, as it makes the spread of the rest look like rounding",
-)
 @pytest.mark.parametrize("outlier", [-1e6, -1e30])
 @pytest.mark.parametrize("place", [{"x": 0.9, "y": 0.1}, {"x": 0.3, "y": 0.2}])
 def test_one_bad_outlier(outlier: float, place: dict[str, float]) -> None:
@@ -178,7 +153,7 @@ def test_one_bad_outlier(outlier: float, place: dict[str, float]) -> None:
     assert max(peak(dict(o.params)) for o in optimizer.history[1:]) > -1e-3
 
 
-@pytest.mark.parametrize("outlier", [-1e6, -1e30, pytest.param(-1e300, marks=_REMARK)])
+@pytest.mark.parametrize("outlier", [-1e6, -1e30, -1e300])
 def test_an_outlier_runs_on(outlier: float) -> None:
     optimizer = GPUCB(SQUARE, seed=0)
     optimizer.tell({"x": 0.35, "y": 0.65}, outlier)
@@ -220,11 +195,6 @@ def test_a_point_that_failed_is_not_asked_for_again(value: Any) -> None:
     assert min(np.max(np.abs(a - b)) for i, a in enumerate(points) for b in points[:i]) > 1e-3
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="failed points are taken to have come out as expected, so where values rise towards the failures the search "
-    "asks for the same failing point for ever",
-)
 @pytest.mark.parametrize("parameter", [Int(0, 9), Float(0.0, 9.0)])
 def test_the_best_points_fail(parameter: Any) -> None:
     """As when the largest model does not fit into memory: the search has to settle for less."""
@@ -240,7 +210,6 @@ def test_nothing_but_failures() -> None:
     assert_runs_on(optimizer)
 
 
-@pytest.mark.xfail(strict=True, reason="tell accepts a value that is no number; every later ask and certificate raises")
 @pytest.mark.parametrize("value", ["0.3", 1 + 2j, [0.1, 0.2], 10**400])
 def test_values_of_another_type_are_refused_when_they_are_told(value: Any) -> None:
     optimizer = GPUCB(SQUARE, seed=0)
@@ -281,7 +250,7 @@ def test_the_same_point_fifty_times(noise_std: Any, spread: float) -> None:
         *[("learned", distance) for distance in (1e-9, 1e-15)],
         *[(1e-8, distance) for distance in (1e-9, 1e-15)],
         (0.0, 1e-9),
-        pytest.param(0.0, 1e-15, marks=_SINGULAR),
+        (0.0, 1e-15),
     ],
 )
 def test_points_very_close_together(noise_std: Any, distance: float) -> None:
@@ -496,7 +465,7 @@ def test_bad_delta(rule: Any, value: Any) -> None:
 
 
 @pytest.mark.parametrize("delta", [1e-300, 1e-12, 1.0 - 1e-12])
-@pytest.mark.parametrize("epsilon", [pytest.param(1e-300, marks=_REMARK), 1e-100, 1e300])
+@pytest.mark.parametrize("epsilon", [1e-300, 1e-100, 1e300])
 def test_extreme_epsilon_and_delta(delta: float, epsilon: float) -> None:
     optimizer = random_history(SQUARE, 8, seed=0).told(beta="theory")
     for rule in (UCBbr(epsilon, delta), OptimalityGap(epsilon, delta)):

@@ -385,18 +385,14 @@ def test_an_integer_axis_takes_a_value_between_integers() -> None:
 
 
 def test_numpy_numbers_are_numbers() -> None:
-    space = Space(
-        {"n": Int(np.int64(0), np.int32(3)), "x": Float(np.float64(0.0), np.float32(1.0))}
-    )
+    space = Space({"n": Int(np.int64(0), np.int32(3)), "x": Float(np.float64(0.0), np.float32(1.0))})
     assert space.encode({"n": np.int64(1), "x": np.float32(0.5)}).tolist() == [0.375, 0.5]
     assert repr(space["n"]) == "Int(low=0, high=3, log=False, step=1)"
     assert repr(space["x"]) == "Float(low=0.0, high=1.0, log=False, step=None)"
 
 
 @pytest.mark.parametrize("value", [None, "0.5", math.nan, math.inf, -math.inf, True, 10**400, 1j])
-@pytest.mark.parametrize(
-    "parameter", [Float(0, 1), Float(1, 2, log=True), Float(0, 1, step=0.1), Int(0, 1), Int(1, 3)]
-)
+@pytest.mark.parametrize("parameter", [Float(0, 1), Float(1, 2, log=True), Float(0, 1, step=0.1), Int(0, 1), Int(1, 3)])
 def test_a_value_that_is_no_finite_number(parameter: Parameter, value: Any) -> None:
     space = Space({"p": parameter})
     assert not space.contains({"p": value})

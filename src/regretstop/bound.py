@@ -135,7 +135,7 @@ def instantaneous_regret_bound(
 
     sqrt_beta = theory_sqrt_beta(t, dim, delta, reach(delta / 4.0) if 4.0 * dim * a > delta else 0.0)
     log_risk = math.log(delta * (1.0 - 1.0 / n_L)) - log_pi(t)
-    theorem = Theorem(t, log_risk, noise_std, dim, math.log(reach(delta / n_L)))
+    theorem = Theorem(t, log_risk, noise_std, (math.log(reach(delta / n_L)),) * dim)
     return theorem.bound(posterior_std, sqrt_beta)
 
 
@@ -165,31 +165,34 @@ def theory_sqrt_beta(t: int, dim: int, delta: float, reach: float, log_n_discret
 class Theorem:
     """The theorem at one iteration: everything but the query and the width that it maximises.
 
-    The analytic grid has `(reach t^s)^dim + 1` points for each setting of the discrete axes.
+    The analytic grid has `Π_j max(1, d r L_j t^s) + 1` points for each setting of the discrete axes; for equal slopes
+    this is the paper's.
 
     Attributes:
         t: Iteration.
         log_risk: Log of the risk of this test, q/π.
         noise_std: σ.
-        dim: Number of axes with a slope; 0 for a finite space.
-        log_reach: log(d r L); for unequal slopes the mean of log(d r L_j).
+        log_reaches: log(d r L_j) of the d axes with a slope; empty for a finite space.
         log_n_discrete: Log of the number of settings of the discrete axes.
     """
 
     t: int
     log_risk: float
     noise_std: float
-    dim: int
-    log_reach: float
+    log_reaches: tuple[float, ...]
     log_n_discrete: float = 0.0
 
     def log_grid(self, x: float) -> tuple[float, float]:
         """Return log |𝔻| for a grid of error e^(−x), and its derivative."""
-        exponent = self.dim * (self.log_reach + x)
+        exponent, active = 0.0, 0
+        for log_reach in self.log_reaches:
+            if log_reach + x > 0.0:  # a coarser axis still has one point
+                exponent += log_reach + x
+                active += 1
         if exponent > 30.0:  # the "+ 1" of the ceiling has vanished
-            return self.log_n_discrete + exponent, float(self.dim)
+            return self.log_n_discrete + exponent, float(active)
         grown = math.exp(exponent)
-        return self.log_n_discrete + math.log1p(grown), self.dim * grown / (1.0 + grown)
+        return self.log_n_discrete + math.log1p(grown), active * grown / (1.0 + grown)
 
     def bound(self, posterior_std: float, sqrt_beta: float) -> RegretBound:
         """Return the bound for a query of this deviation that maximises μ + √β σ."""
@@ -221,7 +224,7 @@ class Theorem:
 
     @property
     def _grid(self) -> LogGrid | float:
-        return self.log_grid if self.dim else self.log_n_discrete
+        return self.log_grid if self.log_reaches else self.log_n_discrete
 
 
 def solve_widths(

@@ -107,8 +107,10 @@ class HyperparameterDensity:
         # costs milliseconds a call.
         inverse_chol = np.asarray(lapack.dtrtri(chol, lower=1)[0])
         inverse = inverse_chol.T @ inverse_chol
-        inverse_ones = inverse @ self._ones
-        precision = float(inverse_ones.sum())
+        # From the factor, so that rounding cannot make it negative where K is nearly singular.
+        whitened_ones = inverse_chol @ self._ones
+        precision = float(whitened_ones @ whitened_ones)
+        inverse_ones = whitened_ones @ inverse_chol
         residuals = self._values - float(inverse_ones @ self._values) / precision
         weights = inverse @ residuals
         value += 0.5 * (float(residuals @ weights) + log_determinant + math.log(precision))

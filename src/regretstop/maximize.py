@@ -21,6 +21,7 @@ How = Literal["enumerated", "searched"]
 _ENUMERATE_UP_TO = 10_000
 _N_SOBOL = 512
 _N_STARTS = 8
+_APART = 0.2
 _N_CENTERS = 8
 _N_AROUND = 16
 # Around the best data: from a tenth of a lengthscale to close to all of it.
@@ -116,7 +117,7 @@ class Search:
                 float(self._std[best]),
                 "enumerated",
             )
-        starts = self._candidates[_distinct_best(values, self._candidates, _N_STARTS)]
+        starts = self._candidates[self._distinct_best(values, self._candidates, _N_STARTS)]
         points = self._climb(acquisition, starts, self._numeric)
         if np.any(self._discrete):
             # The ascent treated integers as continuous: go back to the lattice, then move along it.
@@ -145,13 +146,27 @@ class Search:
         if len(observed) == 0:
             return sobol
         mean, _ = self.posterior.mean_std(observed)
-        centers = observed[_distinct_best(mean, observed, _N_CENTERS)]
+        centers = observed[self._distinct_best(mean, observed, _N_CENTERS)]
         rng = np.random.default_rng(seed)
         steps = rng.standard_normal((len(centers), _N_AROUND, centers.shape[1]))
         steps *= np.resize(_SPREADS, _N_AROUND)[:, None] * np.minimum(self.posterior.lengthscales, 1.0)
         around = (centers[:, None, :] + np.where(self._numeric, steps, 0.0)).reshape(-1, centers.shape[1])
         # The centres themselves: a narrow peak at the data must not be missed by the noise of the neighbours.
         return np.vstack([sobol, self._space.snap(centers), self._space.snap(around)])
+
+    def _distinct_best(self, values: Array, points: Array, n: int) -> NDArray[np.intp]:
+        """Return the indices of the n largest values whose points differ by a good part of a lengthscale.
+
+        Closer ones would climb the same hill.
+        """
+        apart = np.where(self._numeric, _APART * np.minimum(self.posterior.lengthscales, 1.0), 0.0)
+        chosen: list[int] = []
+        for i in np.argsort(-values, kind="stable")[: 16 * n]:
+            if np.all(np.any(np.abs(points[chosen] - points[i]) > apart, axis=1)):
+                chosen.append(int(i))
+                if len(chosen) == n:
+                    break
+        return np.array(chosen)
 
     def _evaluate(self, acquisition: Acquisition, points: Array) -> Array:
         return acquisition(*self.posterior.mean_std(points))
@@ -225,17 +240,6 @@ def _unit_sobol(dim: int, n: int, seed: int) -> Array:
     points = Sobol(dim, scramble=True, rng=seed).random(n)
     points.setflags(write=False)
     return points
-
-
-def _distinct_best(values: Array, points: Array, n: int) -> NDArray[np.intp]:
-    """Return the indices of the n largest values, no two of (nearly) the same point."""
-    chosen: list[int] = []
-    for i in np.argsort(-values, kind="stable")[: 4 * n]:
-        if all(np.max(np.abs(points[i] - points[k])) > 1e-3 for k in chosen):
-            chosen.append(int(i))
-            if len(chosen) == n:
-                break
-    return np.array(chosen)
 
 
 def _in_batches(posterior: Posterior, points: Array, size: int = 2048) -> tuple[Array, Array]:

@@ -141,8 +141,12 @@ class GPUCB:
             params: The parameters. A point outside the space's ranges is fitted, but never recommended; one that
                 cannot be encoded (a missing parameter, an unknown category) is recorded and left out of the fit.
             value: The observed value. None, NaN and infinities are recorded and left out of the fit.
+
+        Raises:
+            ValueError: If the value is neither None nor a number.
         """
         params = dict(params)
+        value = None if value is None else _as_float(value)
         for i, pending in enumerate(self._pending):
             if _same(pending, params):
                 del self._pending[i]
@@ -214,7 +218,7 @@ class GPUCB:
             values: list[float] = []
             numbers: list[int] = []
             for observation in self._history:
-                if observation.value is None or not math.isfinite(observation.value):
+                if observation.value is None or not _is_finite(observation.value):
                     continue
                 try:
                     points.append(self.space.encode(observation.params))
@@ -266,14 +270,14 @@ class GPUCB:
         return fresh[0] if len(fresh) else unvisited[0]
 
     def _next_point(self, data: _Encoded, pending: Array) -> Array:
-        failed = [o.params for o in self._history if o.value is None or not math.isfinite(o.value)]
-        pending = np.vstack([pending, self._encode_all(failed)])
         fit, searches = self._fit(data)
-        if len(pending):
-            # Pretending that running points came out as expected moves the next one away from them; so it does from
-            # failed ones, where the same data would otherwise lead to the same failure for ever.
-            points = data.points[data.inside]
-            searches = tuple(Search(p.condition_on(pending), self.space, points, self._seed) for p in fit.posteriors)
+        failed = self._encode_all([o.params for o in self._history if not _is_finite(o.value)])
+        if len(pending) or len(failed):
+            # Pretending that running points came out as expected moves the next one away from them. A failed point
+            # counts as the worst value seen, or the same data would lead to the same failure for ever.
+            worst = np.full(len(failed), np.min(fit.data.values))
+            posteriors = [p.condition_on(failed, worst).condition_on(pending) for p in fit.posteriors]
+            searches = tuple(Search(p, self.space, data.points[data.inside], self._seed) for p in posteriors)
         if self._beta == "matched":
             snapshot = replace(self.snapshot(), searches=searches, posteriors=tuple(s.posterior for s in searches))
             if snapshot.obstacle is None:
@@ -353,7 +357,7 @@ def minimize(
             callback(optimizer.history[-1], certificates[-1])
         if certificates[-1].stop:
             break
-    finite = [o for o in optimizer.history if o.value is not None and math.isfinite(o.value)]
+    finite = [o for o in optimizer.history if _is_finite(o.value)]
     if not finite:
         raise ValueError(f"none of {len(optimizer.history)} evaluations gave a finite value")
     number = certificates[-1].incumbent
@@ -361,6 +365,20 @@ def minimize(
     best = chosen or min(finite, key=lambda o: o.value if o.value is not None else math.inf)
     assert best.value is not None
     return Result(best.params, float(best.value), certificates[-1], tuple(certificates), optimizer.history)
+
+
+def _is_finite(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)
+
+
+def _as_float(value: object) -> float:
+    """Return a number of any numeric type, such as a NumPy scalar or a tensor with one element, as a float."""
+    if hasattr(value, "__float__"):
+        try:
+            return float(value)  # pyright: ignore[reportArgumentType]
+        except (TypeError, ValueError, OverflowError):  # more than one element, or no float is as large
+            pass
+    raise ValueError(f"value must be a number or None, got {value!r}")
 
 
 def check_beta(beta: object) -> None:

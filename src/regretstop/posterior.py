@@ -63,8 +63,8 @@ class Posterior(Protocol):
         """Return μ, σ_n of shape (m,) and their gradients of shape (m, d), zero along categorical axes."""
         ...
 
-    def condition_on(self, points: Array) -> "Posterior":
-        """Return the posterior as if the points, shape (m, d), had been observed at their posterior mean."""
+    def condition_on(self, points: Array, values: Array | None = None) -> "Posterior":
+        """Return the posterior as if the points, shape (m, d), had been observed, by default at their mean."""
         ...
 
 
@@ -156,18 +156,20 @@ class GaussianProcess:
             variance_gradient / (2.0 * np.maximum(std, 1e-150))[:, None],
         )
 
-    def condition_on(self, points: Array) -> "GaussianProcess":
-        """Return the posterior as if the points, shape (m, d), had been observed at their posterior mean."""
+    def condition_on(self, points: Array, values: Array | None = None) -> "GaussianProcess":
+        """Return the posterior as if the points, shape (m, d), had been observed, by default at their mean."""
         if len(points) == 0:
             return self
-        merged, values, repeats = merge_duplicates(
+        if values is None:
+            values = self.mean_std(points)[0]
+        merged, merged_values, repeats = merge_duplicates(
             np.vstack([self.points, points]),
-            np.concatenate([self.values, self.mean_std(points)[0]]),
+            np.concatenate([self.values, values]),
             np.concatenate([self.repeats, np.ones(len(points))]),
         )[:3]
         return GaussianProcess(
             merged,
-            values,
+            merged_values,
             repeats,
             kernel=self.kernel,
             embedding=self._embedding,

@@ -13,8 +13,8 @@ Array = NDArray[np.float64]
 
 # Differences below this fraction of the values' own size are rounding, not information.
 _ROUNDING = 1e-12
-# A value lower than the first quartile by more than this many typical spreads is a disaster, not a slope to learn.
-_FENCE = 5.0
+# A value lower than the first quartile by this many typical spreads is a disaster, not a slope to learn.
+_FENCE = 2.0
 _HUGE = 1e300
 
 
@@ -40,7 +40,7 @@ class Standardized:
 def standardize(values: Array) -> Standardized:
     """Standardise values of a maximised objective to mean 0 and deviation 1, bad outliers clipped.
 
-    Only values below `Q1 − 5 max(Q3 − Q1, max − median)` are raised to that fence. The fence lies further below
+    Only values below `Q1 − 2 max(Q3 − Q1, max − median)` are raised to that fence. The fence lies further below
     the median than the best value lies above it, so no value near the optimum is ever touched: f and its clipped
     version have the same maximum, and a certificate for one is a certificate for the other.
 
@@ -55,22 +55,22 @@ def standardize(values: Array) -> Standardized:
         return Standardized(small.values, small.offset * 16.0, small.scale * 16.0, small.n_clipped, small.has_spread)
     center = float(np.median(values))
     deviations = values - center
-    size = float(np.max(np.abs(deviations)))
-    if size <= _ROUNDING * float(np.max(np.abs(values))):
+    q1, q3 = np.quantile(deviations, [0.25, 0.75])
+    typical = max(q3 - q1, float(np.max(deviations)))
+    # When most values are the same best value there is no typical spread to measure a disaster with.
+    fence = q1 - _FENCE * typical if typical > _ROUNDING * abs(center) else -np.inf
+    clipped = np.maximum(deviations, fence)
+    size = float(np.max(np.abs(clipped)))
+    if size <= _ROUNDING * float(np.max(np.abs(center + clipped))):
         scale = float(np.max(np.abs(values))) or 1.0
         return Standardized(np.zeros(len(values)), center, scale, 0, has_spread=False)
-    unit = deviations / size
-    q1, q3 = np.quantile(unit, [0.25, 0.75])
-    spread = max(q3 - q1, float(np.max(unit)))
-    # When most values are the same best value there is no typical spread to measure a disaster with.
-    fence = q1 - _FENCE * spread if spread > _ROUNDING else -np.inf
-    clipped = np.maximum(unit, fence)
+    clipped /= size
     mean = float(np.mean(clipped))
     deviation = float(np.std(clipped))
     return Standardized(
         values=(clipped - mean) / deviation,
         offset=center + mean * size,
         scale=deviation * size,
-        n_clipped=int(np.sum(unit < fence)),
+        n_clipped=int(np.sum(deviations < fence)),
         has_spread=True,
     )

@@ -24,6 +24,7 @@ _LOG_NOISE_STD = (math.log(NOISE_STD_FLOOR), math.log(10.0))
 _START_LENGTHSCALE, _START_PRIOR_STD, _START_NOISE_STD = math.log(0.5), 0.0, math.log(1e-2)
 # Above this many observations the hyperparameters come from every second, fourth, … one; the posterior uses all.
 _MAX_FIT = 256
+_MOST_NOISE = 1e8
 # Modes at 8, 16, 32, … observations start the later ones. There, and below the third of them, where several modes
 # compete, the search starts from the prior medians as well.
 _FIRST_CHECKPOINT = 8
@@ -134,7 +135,8 @@ class Surrogate:
         self, points: Array, values: Array, start: Array | None, *, from_medians: bool
     ) -> tuple[Array, HyperparameterDensity]:
         data = standardize(values)
-        noise_std = None if self._noise_std == "learned" else float(self._noise_std) / data.scale
+        # The cap keeps σ² finite where the values hardly differ, and is far above what leaves any trace of f.
+        noise_std = None if self._noise_std == "learned" else min(float(self._noise_std) / data.scale, _MOST_NOISE)
         density = HyperparameterDensity(
             points, data.values, kernel=self._kernel, embedding=self._embedding, noise_std=noise_std
         )

@@ -115,14 +115,15 @@ class UCBbr(Rule):
         test: int,
     ) -> tuple[RegretBound, Maximum]:
         """Return the paper's bound under one posterior, in units of its prior deviation, and the query x_t."""
-        log_reach, reach_for_beta = self._reach(space, posterior, ledger)
-        dim, log_exact = int(np.sum(sloped_axes(space))), log_n_exact(space)
+        log_reaches = self._log_reaches(space, posterior, ledger.slope_risk)
+        for_beta = self._log_reaches(space, posterior, self.delta / 4.0)
+        reach_for_beta = math.exp(sum(for_beta) / len(for_beta)) if for_beta else 0.0
+        dim, log_exact = len(log_reaches), log_n_exact(space)
         theorem = Theorem(
             t=n + 1,
             log_risk=ledger.log_test_risk(test),
             noise_std=posterior.noise_std / posterior.prior_std,
-            dim=dim,
-            log_reach=log_reach,
+            log_reaches=log_reaches,
             log_n_discrete=log_exact,
         )
         sqrt_beta = theory_sqrt_beta(n + 1, dim, self.delta, reach_for_beta, log_exact)
@@ -143,24 +144,17 @@ class UCBbr(Rule):
         settle_cost(first.std / prior_std, respond)
         return min(tried, key=lambda pair: pair[0].value)
 
-    def _reach(self, space: Space, posterior: Posterior, ledger: RiskLedger) -> tuple[float, float]:
-        """Return the mean of log(d r L_j) at the ledger's slope risk, and d r L at the risk δ/4 that β_t assumes."""
+    def _log_reaches(self, space: Space, posterior: Posterior, risk: float) -> tuple[float, ...]:
+        """Return log(d r L_j) of each axis with a slope, for levels that fail with at most this risk."""
         sloped = sloped_axes(space)
         dim = int(np.sum(sloped))
         if dim == 0:
-            return 0.0, 0.0
+            return ()
         if self.a is not None and self.b is not None:
-            log_levels = [
-                math.log(self.side * self.b) + 0.5 * math.log(math.log(dim * self.a / risk))
-                for risk in (ledger.slope_risk, self.delta / 4.0)
-            ]
-            return math.log(dim) + log_levels[0], dim * math.exp(log_levels[1])
-        lengthscales = posterior.lengthscales[sloped]
-        levels = [
-            float(np.mean(np.log(kernel_slopes(posterior.kernel, lengthscales, log_n_exact(space), risk=risk))))
-            for risk in (ledger.slope_risk, self.delta / 4.0)
-        ]
-        return math.log(dim) + levels[0], dim * math.exp(levels[1])
+            level = self.side * self.b * math.sqrt(math.log(dim * self.a / risk))
+            return (math.log(dim * level),) * dim
+        levels = kernel_slopes(posterior.kernel, posterior.lengthscales[sloped], log_n_exact(space), risk=risk)
+        return tuple(np.log(dim * levels).tolist())
 
     def _certificate(
         self,
@@ -217,7 +211,8 @@ def _noise_remark(posterior: Posterior, regret: RegretBound, snapshot: Snapshot,
     """Return a remark if the noise alone keeps the bound above ε, however good the sampling; else nothing."""
     width = regret.sqrt_alpha + regret.sqrt_eta
     noise_std = posterior.noise_std * snapshot.scale
-    needed = (width * noise_std / epsilon) ** 2
+    ratio = width * noise_std / epsilon
+    needed = ratio * ratio  # not **, which raises where this overflows to infinity
     if not math.isfinite(needed) or needed <= snapshot.n_observations:
         return ""
     return (
