@@ -1,6 +1,6 @@
 """The global maximum of an acquisition: exact where the space is enumerated, else against brute force."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from regretstop.kernels import Embedding
 from regretstop.maximize import Search, UpperConfidenceBound, sobol_points
 from regretstop.posterior import GaussianProcess
 from tests.draws import cube_grid
-from tests.histories import FINITE, random_points
+from tests.histories import FINITE, SPACES, declared, random_history, random_points
 
 INFINITE = {
     "a line": Space({"x": Float(0, 1)}),
@@ -108,6 +108,43 @@ def test_a_narrow_peak_at_the_data_is_found() -> None:
     maximum = Search(posterior, space, points, seed=0).maximize(UpperConfidenceBound(0.5))
     assert maximum.value > 9.9
     assert np.max(np.abs(maximum.point - points[17])) < 0.02
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="with few data the maximum often lies on a face or in a corner of the cube, where no candidate is, and the "
+    "joint ascent throws starts from one hill to another: up to 3 % too low in 3 % of such cases in 3-D",
+)
+@pytest.mark.parametrize("seed", [55, 84, 88, 118, 154])
+def test_maxima_on_the_faces_of_the_cube_are_found(seed: int) -> None:
+    """Few data and unequal lengthscales: an under-estimate here is a bound that is too low."""
+    space = Space({f"x{j}": Float(0, 1) for j in range(3)})
+    history = random_history(space, 8, seed)
+    lengthscales = 10.0 ** np.random.default_rng(seed).uniform(-0.9, 0.1, 3)
+    kernel = Matern52(lengthscales=lengthscales.tolist(), outputscale=1.0)
+    snapshot = history.told(**declared(space) | {"kernel": kernel}).snapshot()
+    mean, std = snapshot.posteriors[0].mean_std(cube_grid(3, 33))
+    maximum = snapshot.searches[0].maximize(UpperConfidenceBound(4.0))
+    assert maximum.value >= float(np.max(mean + 4.0 * std)) - 1e-4
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="the best start is given up when the joint ascent moves it to another hill: 0.8 % too low; "
+    "the last ascent has to begin at the best of the starts and of what they led to",
+)
+@pytest.mark.parametrize("lengthscales", [(0.2, 0.5), (0.5, 0.2)])
+def test_the_hill_of_the_best_start_is_climbed(lengthscales: tuple[float, float]) -> None:
+    """The same posterior with its axes in either order."""
+    space = SPACES["a square"]
+    history = random_history(space, 8, seed=972513)
+    if lengthscales[0] > lengthscales[1]:
+        history = replace(history, space=Space(dict(reversed(list(space.items())))))
+    kernel = Matern52(lengthscales=lengthscales, outputscale=1.0)
+    snapshot = history.told(**declared(history.space) | {"kernel": kernel}).snapshot()
+    mean, std = snapshot.posteriors[0].mean_std(cube_grid(2, 201))
+    maximum = snapshot.searches[0].maximize(UpperConfidenceBound(5.3))
+    assert maximum.value >= float(np.max(mean + 5.3 * std)) - 1e-4
 
 
 def test_without_data_the_whole_space_is_searched() -> None:

@@ -284,6 +284,16 @@ def test_conditioning_on_pending_points_keeps_the_mean_and_shrinks_the_deviation
     assert np.all(after[1][-3:] < 0.99 * before[1][-3:])
 
 
+@each_mean
+def test_conditioning_on_values_is_observing_them(mean: float | None) -> None:
+    points, values = mixed_data(12)
+    conditioned = process(points[:9], values[:9], mean=mean).condition_on(points[9:], values[9:])
+    queries = mixed_data(20, seed=1)[0]
+    observed = process(points, values, mean=mean).mean_std(queries)
+    assert conditioned.mean_std(queries)[0] == pytest.approx(observed[0], abs=1e-10)
+    assert conditioned.mean_std(queries)[1] == pytest.approx(observed[1], abs=1e-10)
+
+
 def test_conditioning_on_a_point_of_the_data_counts_as_one_more_repeat() -> None:
     points, values = mixed_data(10)
     posterior = process(points, values)

@@ -173,6 +173,43 @@ def test_three_points_and_the_squared_exponential() -> None:
     assert certificate.incumbent == 1
 
 
+@few
+@given(histories({"a line": SPACES["a line"]}), st.sampled_from(["theory", "matched"]), st.sampled_from(TREATMENTS))
+def test_bounds_are_their_formulas_on_a_continuous_axis(history: History, beta: str, treatment: str) -> None:
+    """From the widths, t, s and h that a certificate states, with maxima over a dense grid instead of a search."""
+    optimizer = history.told(beta=beta, **options_of(treatment, history.space))
+    snapshot = optimizer.snapshot()
+    posterior, scale = snapshot.posteriors[0], snapshot.scale
+    mean, std = posterior.mean_std(np.linspace(0.0, 1.0, 4001)[:, None])
+    mean_at_data, std_at_data = posterior.mean_std(snapshot.points)
+
+    gap = optimizer.certificate(OptimalityGap(1.0))
+    terms: Any = gap.terms
+    lower = mean_at_data - terms["sqrt_eta"] * std_at_data
+    highest = float(np.max(mean + terms["sqrt_alpha"] * std))
+    assert gap.incumbent is not None
+    expected = scale * (highest - lower[gap.incumbent]) + terms["grid_error"]
+    assert gap.bound == pytest.approx(expected, rel=1e-4)
+
+    certificate = optimizer.certificate(UCBbr(1.0))
+    terms = certificate.terms
+    sqrt_beta, sqrt_eta, sqrt_alpha = (terms[name] for name in ("sqrt_beta", "sqrt_eta", "sqrt_alpha"))
+    query = int(np.argmax(mean + sqrt_beta * std))
+    s, sigma, t = terms["prior_std"], terms["noise_std"], terms["t"]
+    assert t == len(history.values) + 1
+    assert s == pytest.approx(scale * posterior.prior_std)
+    c1, c2 = terms["posterior_std"] / s, (sigma / s) * math.sqrt(1.0 / (t + (sigma / s) ** 2))
+    regret = s * ((sqrt_beta + sqrt_eta) * c1 - (sqrt_beta - sqrt_alpha) * c2 + t ** -terms["s"])
+    assert terms["query_bound"] == pytest.approx(regret, rel=1e-9)
+    assert sqrt_alpha <= sqrt_beta * (1 + 1e-9)
+    # Where two maximisers tie the grid may find the other one, whose deviation differs.
+    if terms["posterior_std"] == pytest.approx(scale * std[query], rel=1e-2):
+        lower = mean_at_data - sqrt_eta * std_at_data
+        handed_on = max(0.0, float(mean[query] - sqrt_eta * std[query] - np.max(lower)))
+        assert certificate.bound == pytest.approx(regret + scale * handed_on, rel=1e-3)
+        assert certificate.incumbent == int(np.argmax(lower))
+
+
 # ---- Where the risk goes -----------------------------------------------------------------------------------------
 
 

@@ -20,14 +20,16 @@ _STALE_SECONDS = 600.0
 def observations(trials: Sequence[FrozenTrial]) -> list[Observation]:
     """Return the finished trials as observations, in order of number.
 
-    A pruned trial was cut short and its last intermediate value is not one of the objective, so it
-    counts as failed. The infinities that Optuna lets pass are left to the model, which fits none.
+    A pruned trial was cut short and its last intermediate value is not one of the objective, so it has none; a failed
+    one is NaN. The infinities that Optuna lets pass are left to the model, which fits none of these.
     """
-    return [
-        Observation(t.params, t.value if t.state == TrialState.COMPLETE else None, t.number)
-        for t in trials
-        if t.state.is_finished()
-    ]
+    return [Observation(t.params, _value(t), t.number) for t in trials if t.state.is_finished()]
+
+
+def _value(trial: FrozenTrial) -> float | None:
+    if trial.state == TrialState.PRUNED:
+        return None
+    return trial.value if trial.state == TrialState.COMPLETE else math.nan
 
 
 def n_observations(trials: Sequence[FrozenTrial]) -> int:

@@ -37,7 +37,9 @@ class Observation:
 
     Attributes:
         params: The parameters.
-        value: The observed value; None if the evaluation failed.
+        value: The observed value. None where there is none to speak of, as for a trial that was pruned: the search
+            keeps away from its point. NaN or infinite where the evaluation failed: the search takes the point for
+            as bad as the worst one. Neither is ever fitted.
         number: The trial number, by which certificates name it.
     """
 
@@ -140,7 +142,8 @@ class GPUCB:
         Args:
             params: The parameters. A point outside the space's ranges is fitted, but never recommended; one that
                 cannot be encoded (a missing parameter, an unknown category) is recorded and left out of the fit.
-            value: The observed value. None, NaN and infinities are recorded and left out of the fit.
+            value: The observed value. None, NaN and infinities are recorded and left out of the fit (see
+                Observation).
 
         Raises:
             ValueError: If the value is neither None nor a number.
@@ -162,11 +165,9 @@ class GPUCB:
                 their numbers.
             pending: Points that are being evaluated.
         """
-        observations = list(observations)
-        if len(observations) != len(self._history) or any(
-            new != old for new, old in zip(observations, self._history, strict=True)
-        ):
-            self._history = observations
+        same = len(observations) == len(self._history) and all(map(_is_same, observations, self._history))
+        if not same:
+            self._history = list(observations)
             self._forget()
         self._pending = list(pending)
 
@@ -271,7 +272,8 @@ class GPUCB:
 
     def _next_point(self, data: _Encoded, pending: Array) -> Array:
         fit, searches = self._fit(data)
-        failed = self._encode_all([o.params for o in self._history if not _is_finite(o.value)])
+        failed = self._encode_all([o.params for o in self._history if o.value is not None and not _is_finite(o.value)])
+        pending = np.vstack([pending, self._encode_all([o.params for o in self._history if o.value is None])])
         if len(pending) or len(failed):
             # Pretending that running points came out as expected moves the next one away from them. A failed point
             # counts as the worst value seen, or the same data would lead to the same failure for ever.
@@ -392,6 +394,12 @@ def check_count(name: str, value: object) -> None:
     """Raise ValueError, naming the argument, unless the value is an integer of at least 1."""
     if not (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
         raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
+
+
+def _is_same(one: Observation, other: Observation) -> bool:
+    """Return whether two observations agree; NaN agrees with NaN."""
+    values_agree = one.value == other.value or (one.value != one.value and other.value != other.value)
+    return one.number == other.number and values_agree and _same(one.params, other.params)
 
 
 def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,13 +21,12 @@ Treatment = Literal["map", "fixed"]
 _LOG_LENGTHSCALE = (math.log(5e-3), math.log(1e3))
 _LOG_PRIOR_STD = (math.log(1e-3), math.log(1e3))
 _LOG_NOISE_STD = (math.log(NOISE_STD_FLOOR), math.log(10.0))
-# Prior medians, the one start that does not depend on earlier data.
 _START_LENGTHSCALE, _START_PRIOR_STD, _START_NOISE_STD = math.log(0.5), 0.0, math.log(1e-2)
 # Above this many observations the hyperparameters come from every second, fourth, … one; the posterior uses all.
 _MAX_FIT = 256
 _MOST_NOISE = 1e8
-# Modes at 8, 16, 32, … observations start the later ones. There, and below the third of them, where several modes
-# compete, the search starts from the prior medians as well.
+# The mode at the last of 8, 16, 32, … observations starts the search at the present number; with few observations,
+# where several modes compete, it starts from the prior medians as well.
 _FIRST_CHECKPOINT = 8
 _FEW = 32
 
@@ -76,7 +76,7 @@ class Surrogate:
         self._noise_std = noise_std
         self._treatment = hyperparameters
         self._mean = mean
-        self._modes: dict[int, tuple[bytes, Array]] = {}
+        self._checkpoints: dict[int, tuple[bytes, Array]] = {}
 
     def fit(self, points: Array, values: Array) -> Fit:
         """Fit to encoded points, shape (n, d), and values of the maximised objective, shape (n,), n ≥ 1."""
@@ -121,55 +121,57 @@ class Surrogate:
         )
 
     def _mode(self, points: Array, values: Array) -> Hyperparameters:
-        """Return the MAP hyperparameters, through the modes at the checkpoints below n."""
+        """Return the MAP hyperparameters, started from the mode at the last checkpoint below n."""
         n = len(values)
-        start: Array | None = None
-        size = _FIRST_CHECKPOINT
-        while size < n:
-            start, _ = self._mode_at(points[:size], values[:size], start, from_medians=True)
-            size *= 2
-        theta, density = self._mode_at(points, values, start, from_medians=n <= _FEW or n == size)
-        return density.unpack(theta)
+        starts: list[Array] = []
+        if n > _FIRST_CHECKPOINT:
+            size = _FIRST_CHECKPOINT << int(math.log2((n - 1) / _FIRST_CHECKPOINT))
+            starts.append(self._checkpoint(points[:size], values[:size]))
+        density = self._density(points, values)
+        if n <= _FEW:
+            starts.append(medians(density))
+        return density.unpack(find_mode(density, starts))
 
-    def _mode_at(
-        self, points: Array, values: Array, start: Array | None, *, from_medians: bool
-    ) -> tuple[Array, HyperparameterDensity]:
+    def _checkpoint(self, points: Array, values: Array) -> Array:
+        """Return the mode found from the prior medians alone, so that it depends on nothing but these data."""
+        key = hashlib.blake2b(points.tobytes() + values.tobytes(), digest_size=16).digest()
+        cached = self._checkpoints.get(len(values))
+        if cached is not None and cached[0] == key:
+            return cached[1]
+        density = self._density(points, values)
+        mode = find_mode(density, [medians(density)])
+        self._checkpoints[len(values)] = (key, mode)
+        return mode
+
+    def _density(self, points: Array, values: Array) -> HyperparameterDensity:
         data = standardize(values)
         # The cap keeps σ² finite where the values hardly differ, and is far above what leaves any trace of f.
         noise_std = None if self._noise_std == "learned" else min(float(self._noise_std) / data.scale, _MOST_NOISE)
-        density = HyperparameterDensity(
+        return HyperparameterDensity(
             points, data.values, kernel=self._kernel, embedding=self._embedding, noise_std=noise_std
         )
-        key = hashlib.blake2b(points.tobytes() + values.tobytes(), digest_size=16).digest()
-        cached = self._modes.get(len(values))
-        if cached is not None and cached[0] == key:
-            return cached[1], density
-        theta = find_mode(density, start, from_medians=from_medians)
-        self._modes[len(values)] = (key, theta)
-        return theta, density
 
 
-def find_mode(density: HyperparameterDensity, start: Array | None, *, from_medians: bool) -> Array:
-    """Return the θ of highest density found from an earlier mode and, if asked or if there is none, the medians."""
+def medians(density: HyperparameterDensity) -> Array:
+    """Return θ at the prior medians, the one start that does not depend on earlier data."""
+    theta = np.full(density.size, _START_LENGTHSCALE)
+    theta[density.dim] = _START_PRIOR_STD
+    if density.size > density.dim + 1:
+        theta[density.dim + 1] = _START_NOISE_STD
+    return theta
+
+
+def find_mode(density: HyperparameterDensity, starts: Sequence[Array]) -> Array:
+    """Return the θ of highest density that L-BFGS-B finds from the starts, at least one."""
     from scipy.optimize import minimize  # a third of the package's import time, needed only to fit
 
-    dim = density.dim
-    medians = np.full(density.size, _START_LENGTHSCALE)
-    medians[dim] = _START_PRIOR_STD
-    bounds = [_LOG_LENGTHSCALE] * dim + [_LOG_PRIOR_STD]
-    if density.size > dim + 1:
-        medians[dim + 1] = _START_NOISE_STD
+    bounds = [_LOG_LENGTHSCALE] * density.dim + [_LOG_PRIOR_STD]
+    if density.size > density.dim + 1:
         bounds.append(_LOG_NOISE_STD)
-    best, best_value = medians, math.inf
-    starts = [theta for theta in (start, medians if from_medians or start is None else None) if theta is not None]
+    best, best_value = starts[0], math.inf
     for theta in starts:
         result = minimize(
-            density,
-            theta,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds,
-            options={"maxiter": 100, "ftol": 1e-7},
+            density, theta, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100, "ftol": 1e-7}
         )
         if result.fun < best_value:
             best, best_value = np.asarray(result.x), float(result.fun)
