@@ -110,11 +110,6 @@ def test_a_narrow_peak_at_the_data_is_found() -> None:
     assert np.max(np.abs(maximum.point - points[17])) < 0.02
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="with few data the maximum often lies on a face or in a corner of the cube, where no candidate is, and the "
-    "joint ascent throws starts from one hill to another: up to 3 % too low in 3 % of such cases in 3-D",
-)
 @pytest.mark.parametrize("seed", [55, 84, 88, 118, 154])
 def test_maxima_on_the_faces_of_the_cube_are_found(seed: int) -> None:
     """Few data and unequal lengthscales: an under-estimate here is a bound that is too low."""
@@ -128,11 +123,6 @@ def test_maxima_on_the_faces_of_the_cube_are_found(seed: int) -> None:
     assert maximum.value >= float(np.max(mean + 4.0 * std)) - 1e-4
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="the best start is given up when the joint ascent moves it to another hill: 0.8 % too low; "
-    "the last ascent has to begin at the best of the starts and of what they led to",
-)
 @pytest.mark.parametrize("lengthscales", [(0.2, 0.5), (0.5, 0.2)])
 def test_the_hill_of_the_best_start_is_climbed(lengthscales: tuple[float, float]) -> None:
     """The same posterior with its axes in either order."""

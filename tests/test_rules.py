@@ -441,8 +441,8 @@ def test_the_order_of_the_axes_does_not_matter(name: str, seed: int) -> None:
     one = history.told(beta="theory", **declared(history.space) | {"kernel": kernel}).certificate(rule)
     options = declared(turned) | {"kernel": reversed_kernel}
     other = dataclasses.replace(history, space=turned).told(beta="theory", **options).certificate(rule)
-    # Enumerated, up to rounding; searched, up to the bracket of the cost of √α, where two maximisers tie.
-    accuracy = 1e-9 if math.isfinite(history.space.size) else 2e-2
+    # Enumerated, up to rounding; searched, up to the search, which meets other starts.
+    accuracy = 1e-9 if math.isfinite(history.space.size) else 1e-3
     assert other.optimality_gap == pytest.approx(one.optimality_gap, rel=accuracy)
     assert other.bound == pytest.approx(one.bound, rel=accuracy)
 

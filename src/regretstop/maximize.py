@@ -20,7 +20,10 @@ How = Literal["enumerated", "searched"]
 
 _ENUMERATE_UP_TO = 10_000
 _N_SOBOL = 512
+# Where little is known the maximum is often on a face of the cube, where an inner point is rarely near.
+_N_FACES = 256
 _N_STARTS = 8
+_N_LAST = 2
 _APART = 0.2
 _N_CENTERS = 8
 _N_AROUND = 16
@@ -124,12 +127,11 @@ class Search:
             points = self._space.snap(points)
             order = np.argsort(-self._evaluate(acquisition, points))[:3]
             points = np.array([self._move(acquisition, points[i]) for i in order])
-        best = points[int(np.argmax(self._evaluate(acquisition, points)))]
+        # The joint ascent can throw a start far from its hill: the starts themselves stay in the running.
+        points = np.vstack([points, self._space.snap(starts)])
+        best = points[np.argsort(-self._evaluate(acquisition, points), kind="stable")[:_N_LAST]]
         continuous = self._numeric & ~self._discrete
-        if np.any(continuous):
-            best = self._climb(acquisition, best[None], continuous)[0]
-        # A start is never given up for a point that the ascent left lower.
-        finalists = np.vstack([best[None], points, starts[:1]])
+        finalists = np.vstack([best, *(self._climb(acquisition, point[None], continuous) for point in best)])
         mean, std = self.posterior.mean_std(finalists)
         finals = acquisition(mean, std)
         winner = int(np.argmax(finals))
@@ -142,7 +144,7 @@ class Search:
         )
 
     def _spread_out(self, observed: Array, seed: int) -> Array:
-        sobol = sobol_points(self._space, _N_SOBOL, seed)
+        sobol = np.vstack([sobol_points(self._space, _N_SOBOL, seed), self._faces(seed)])
         if len(observed) == 0:
             return sobol
         mean, _ = self.posterior.mean_std(observed)
@@ -153,6 +155,13 @@ class Search:
         around = (centers[:, None, :] + np.where(self._numeric, steps, 0.0)).reshape(-1, centers.shape[1])
         # The centres themselves: a narrow peak at the data must not be missed by the noise of the neighbours.
         return np.vstack([sobol, self._space.snap(centers), self._space.snap(around)])
+
+    def _faces(self, seed: int) -> Array:
+        """Return points with each numeric coordinate pushed to an end of its range with probability ½."""
+        points = sobol_points(self._space, _N_FACES, seed + 1)
+        rng = np.random.default_rng(seed)
+        pushed = self._numeric & (rng.random(points.shape) < 0.5)
+        return self._space.snap(np.where(pushed, np.round(points), points))
 
     def _distinct_best(self, values: Array, points: Array, n: int) -> NDArray[np.intp]:
         """Return the indices of the n largest values whose points differ by a good part of a lengthscale.

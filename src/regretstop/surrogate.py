@@ -171,7 +171,7 @@ def find_mode(density: HyperparameterDensity, starts: Sequence[Array]) -> Array:
     best, best_value = starts[0], math.inf
     for theta in starts:
         result = minimize(
-            density, theta, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100, "ftol": 1e-7}
+            density, theta, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100, "ftol": 1e-6}
         )
         if result.fun < best_value:
             best, best_value = np.asarray(result.x), float(result.fun)
