@@ -383,7 +383,7 @@ FIXED_KERNEL = Matern52(lengthscales=[0.3], outputscale=1.0)
         ({"beta": True}, "beta must be .*, got True"),
         ({"n_initial": 0}, "n_initial must be .*, got 0"),
         ({"n_initial": 2.5}, r"n_initial must be .*, got 2\.5"),
-        ({"mean": math.nan}, "mean must be finite, got nan"),
+        ({"mean": math.nan}, "mean must be a finite number, got nan"),
         ({"noise_std": -0.1}, r"noise_std must be .*, got -0\.1"),
         ({"noise_std": math.nan}, "noise_std must be .*, got nan"),
         ({"noise_std": "known"}, "noise_std must be .*, got 'known'"),
@@ -405,3 +405,22 @@ FIXED_KERNEL = Matern52(lengthscales=[0.3], outputscale=1.0)
 def test_bad_arguments_are_named(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         GPUCB(Space({"x": Float(0, 1)}), **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("seed", -1), ("seed", "0"), ("seed", 1.5), ("mean", "a"), ("mean", float("nan"))]
+)
+def test_a_bad_argument_is_named_before_any_work(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"{name} must be.*{value!r}"):
+        GPUCB(Space({"x": Float(0, 1)}), **{name: value})
+
+
+def test_a_space_is_asked_for() -> None:
+    with pytest.raises(ValueError, match="space must be a Space"):
+        GPUCB({"x": Float(0, 1)})  # type: ignore[arg-type]
+
+
+def test_numpy_scalars_are_numbers() -> None:
+    optimizer = GPUCB(Space({"x": Float(0, 1)}), beta=np.float32(4.0), noise_std=np.float64(0.1), seed=np.int64(3))
+    optimizer.tell(optimizer.ask(), np.float32(0.5))
+    assert optimizer.certificate(UCBbr(np.float32(0.5), np.float64(0.1))).epsilon == 0.5

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
@@ -99,14 +100,18 @@ class GPUCB:
             raise ValueError(f"direction must be 'maximize' or 'minimize', got {direction!r}")
         check_beta(beta)
         check_count("n_initial", n_initial)
-        if not math.isfinite(mean):
-            raise ValueError(f"mean must be finite, got {mean!r}")
+        if not (isinstance(mean, Real) and math.isfinite(mean)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(f"mean must be a finite number, got {mean!r}")
+        if not isinstance(space, Space):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(f"space must be a Space, got {space!r}")
+        if seed is not None:
+            check_seed(seed)
         self.space = space
         self._sign = 1.0 if direction == "maximize" else -1.0
         self._beta: Beta = beta
         self._treatment = hyperparameters
         self._n_initial = n_initial
-        self._seed = int(np.random.default_rng(seed).integers(2**31)) if seed is None else seed
+        self._seed = int(np.random.default_rng().integers(2**31)) if seed is None else int(seed)
         self._surrogate = Surrogate(
             space.categories,
             kernel=Matern52() if kernel is None else kernel,
@@ -385,9 +390,15 @@ def _as_float(value: object) -> float:
 
 def check_beta(beta: object) -> None:
     """Raise ValueError unless beta is "theory", "matched" or a finite number of at least 0."""
-    is_number = isinstance(beta, int | float) and not isinstance(beta, bool) and 0 <= beta < math.inf
+    is_number = not isinstance(beta, bool) and isinstance(beta, Real) and 0 <= float(beta) < math.inf
     if not (is_number or beta in ("theory", "matched")):
         raise ValueError(f"beta must be 'theory', 'matched' or a finite number of at least 0, got {beta!r}")
+
+
+def check_seed(seed: object) -> None:
+    """Raise ValueError unless the seed is an integer of at least 0."""
+    if not (not isinstance(seed, bool) and isinstance(seed, Integral) and int(seed) >= 0):
+        raise ValueError(f"seed must be None or an integer of at least 0, got {seed!r}")
 
 
 def check_count(name: str, value: object) -> None:

@@ -4,6 +4,7 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Literal
 
 import numpy as np
@@ -178,13 +179,11 @@ def find_mode(density: HyperparameterDensity, starts: Sequence[Array]) -> Array:
     return best
 
 
-def check_treatment(kernel: Kernel, noise_std: float | str, hyperparameters: str, dim: int) -> None:
+def check_treatment(kernel: Kernel, noise_std: object, hyperparameters: str, dim: int) -> None:
     """Raise ValueError, naming argument and value, unless the surrogate's arguments go together."""
     if hyperparameters not in ("map", "fixed"):
         raise ValueError(f"hyperparameters must be 'map' or 'fixed', got {hyperparameters!r}")
-    if noise_std != "learned" and not (
-        isinstance(noise_std, int | float) and math.isfinite(noise_std) and noise_std >= 0
-    ):
+    if noise_std != "learned" and not (isinstance(noise_std, Real) and 0.0 <= float(noise_std) < math.inf):
         raise ValueError(f"noise_std must be 'learned' or a finite number of at least 0, got {noise_std!r}")
     given = [name for name in ("lengthscales", "outputscale") if getattr(kernel, name) is not None]
     if hyperparameters == "fixed":

@@ -3,6 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from numbers import Real
 
 from regretstop.certificate import Certificate, Guarantee, rounded_up
 from regretstop.snapshot import Snapshot
@@ -77,7 +78,8 @@ class Rule(ABC):
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """Return whether the value is a real number, a NumPy scalar among them, and not a truth value."""
+    return not isinstance(value, bool) and isinstance(value, Real)
 
 
 def check_share(name: str, value: object) -> None:
