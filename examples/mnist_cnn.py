@@ -27,7 +27,7 @@ HEADER = "trial  filters  epochs  rate     dropout  accuracy  best    bound   ce
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--epsilon", type=float, default=0.05, help="tolerated loss of accuracy")
+    parser.add_argument("--epsilon", type=float, default=0.03, help="tolerated loss of accuracy")
     parser.add_argument("--trials", type=int, default=100, help="the most trainings to run")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--full", action="store_true", help="the paper's ranges, 4,000 digits")
