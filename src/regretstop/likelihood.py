@@ -14,10 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 from scipy.spatial.distance import cdist
 
 from regretstop.kernels import Embedding, Kernel
+from regretstop.linalg import matmul, matvec
 from regretstop.posterior import cholesky, merge_duplicates
 
 Array = NDArray[np.float64]
@@ -65,7 +66,6 @@ class HyperparameterDensity:
         columns = embedding(merged)
         self._columns = columns - np.mean(columns, axis=0)  # centred: the gradient subtracts squares
         self._values = means
-        self._ones = np.ones(len(means))
         self._repeats = repeats
         self._n_extra = float(np.sum(repeats)) - len(means)
         self._log_repeats = float(np.sum(np.log(repeats)))
@@ -103,25 +103,27 @@ class HyperparameterDensity:
         except np.linalg.LinAlgError:
             return math.inf, np.zeros_like(theta)
         log_determinant = 2.0 * float(np.log(chol.flat[:: n + 1]).sum())
-        # dtrtri and a product instead of dpotri: OpenBLAS gives dpotri threads at any size, which on a busy machine
-        # costs milliseconds a call.
+        # dtrtri and dsyrk instead of dpotri: OpenBLAS gives dpotri threads at any size, which on a busy machine costs
+        # milliseconds a call.
         inverse_chol = np.asarray(lapack.dtrtri(chol, lower=1)[0])
-        inverse = inverse_chol.T @ inverse_chol
+        half = np.asarray(blas.dsyrk(1.0, inverse_chol, trans=1, lower=1))  # the upper triangle stays zero
+        inverse = half + half.T
+        inverse.flat[:: n + 1] *= 0.5
         # From the factor, so that rounding cannot make it negative where K is nearly singular.
-        whitened_ones = inverse_chol @ self._ones
+        whitened_ones = inverse_chol.sum(axis=1)
         precision = float(whitened_ones @ whitened_ones)
-        inverse_ones = whitened_ones @ inverse_chol
+        inverse_ones = matvec(inverse_chol.T, whitened_ones)
         residuals = self._values - float(inverse_ones @ self._values) / precision
-        weights = inverse @ residuals
+        weights = matvec(inverse, residuals)
         value += 0.5 * (float(residuals @ weights) + log_determinant + math.log(precision))
 
         low_rank = np.column_stack([weights, inverse_ones / math.sqrt(precision)])
-        inverse -= low_rank @ low_rank.T  # now 2 G
+        inverse -= matmul(low_rank, low_rank.T)  # now 2 G
         # dK/dlog ℓ_j = −2 s² ρ' Δ_j²/ℓ_j²; Σ M_ik (z_i − z_k)² = 2 (Σ_i (M1)_i z_i² − zᵀMz) needs no n × n × d array.
         mixed = inverse * slope
-        per_column = (mixed @ self._ones) @ columns**2 - np.einsum("ic,ic->c", columns, mixed @ columns)
+        per_column = mixed.sum(axis=1) @ columns**2 - np.einsum("ic,ic->c", columns, matmul(mixed, columns))
         gradient[: self.dim] -= 2.0 * variance * np.bincount(self._axis, weights=per_column, minlength=self.dim)
-        gradient[self.dim] += float(np.vdot(inverse, signal))
+        gradient[self.dim] += float(np.einsum("ij,ij->", inverse, signal))
         if self._noise_std is None:
             # The single values behind a merged mean still speak about the noise.
             value += 0.5 * (self._n_extra * (_LOG_2PI + math.log(noise_variance)) + self._within / noise_variance)

@@ -16,6 +16,7 @@ from scipy.linalg import lapack
 from scipy.spatial.distance import cdist
 
 from regretstop.kernels import Embedding, Kernel
+from regretstop.linalg import matmul, matvec
 
 Array = NDArray[np.float64]
 
@@ -119,12 +120,12 @@ class GaussianProcess:
         # One triangular inverse now makes every later prediction two matrix products, which is what the
         # hundreds of candidates of an acquisition search want.
         self._inverse_chol: Array = np.asarray(lapack.dtrtri(chol, lower=1)[0])
-        ones = self._inverse_chol @ np.ones(len(values))
-        self._inverse_ones = ones @ self._inverse_chol  # K⁻¹ 1
+        ones = self._inverse_chol.sum(axis=1)
+        self._inverse_ones = matvec(self._inverse_chol.T, ones)  # K⁻¹ 1
         self._mean_precision = float(ones @ ones) if mean is None else math.inf
-        whitened = self._inverse_chol @ values
+        whitened = matvec(self._inverse_chol, values)
         self.mean = float(ones @ whitened) / self._mean_precision if mean is None else mean
-        self._weights = (whitened - self.mean * ones) @ self._inverse_chol  # K⁻¹ (y − mean)
+        self._weights = matvec(self._inverse_chol.T, whitened - self.mean * ones)  # K⁻¹ (y − mean)
         # No posterior deviation can be below that after all n observations at x itself (the paper's floor
         # lemma in units of s); what rounding leaves below it is not knowledge.
         n = float(np.sum(repeats))
@@ -133,20 +134,20 @@ class GaussianProcess:
     def mean_std(self, points: Array) -> tuple[Array, Array]:
         """Return μ and σ_n, each of shape (m,), at points of shape (m, d)."""
         cross = self.prior_std**2 * self.kernel.correlation(self._squared_distances(points))
-        whitened = cross @ self._inverse_chol.T
-        mean = self.mean + cross @ self._weights
+        whitened = matmul(cross, self._inverse_chol.T)
+        mean = self.mean + matvec(cross, self._weights)
         return mean, np.sqrt(self._variance(cross, whitened))
 
     def mean_std_gradient(self, points: Array) -> tuple[Array, Array, Array, Array]:
         """Return μ, σ_n of shape (m,) and their gradients of shape (m, d), zero along categorical axes."""
         rho, slope = self.kernel.correlation_and_slope(self._squared_distances(points))
         cross = self.prior_std**2 * rho
-        whitened = cross @ self._inverse_chol.T
-        mean = self.mean + cross @ self._weights
+        whitened = matmul(cross, self._inverse_chol.T)
+        mean = self.mean + matvec(cross, self._weights)
         std = np.sqrt(self._variance(cross, whitened))
         # dσ²/dk = −2 K⁻¹k − 2 (1 − 1ᵀK⁻¹k) K⁻¹1 / c
-        unexplained = (1.0 - cross @ self._inverse_ones) / self._mean_precision
-        variance_weights = -2.0 * (whitened @ self._inverse_chol + np.outer(unexplained, self._inverse_ones))
+        unexplained = (1.0 - matvec(cross, self._inverse_ones)) / self._mean_precision
+        variance_weights = -2.0 * (matmul(whitened, self._inverse_chol) + np.outer(unexplained, self._inverse_ones))
         mean_gradient = self._chain(points, slope * self._weights)
         variance_gradient = self._chain(points, slope * variance_weights)
         return (
@@ -184,14 +185,14 @@ class GaussianProcess:
 
     def _variance(self, cross: Array, whitened: Array) -> Array:
         variance = self.prior_std**2 - np.einsum("mn,mn->m", whitened, whitened)
-        variance += (1.0 - cross @ self._inverse_ones) ** 2 / self._mean_precision
+        variance += (1.0 - matvec(cross, self._inverse_ones)) ** 2 / self._mean_precision
         return np.maximum(variance, self._variance_floor)
 
     def _chain(self, points: Array, weights: Array) -> Array:
         """Return Σ_i weights_mi d(s² r²_mi)/dx_m, shape (m, d), for weights that contain dρ/d(r²)."""
         numeric = self._embedding.numeric_columns
         columns = self._embedding(points)[:, numeric] * self._column_scale[numeric]
-        moved = columns * np.sum(weights, axis=1)[:, None] - weights @ self._columns[:, numeric]
+        moved = columns * np.sum(weights, axis=1)[:, None] - matmul(weights, self._columns[:, numeric])
         gradient = np.zeros(points.shape)
         gradient[:, self._embedding.numeric] = 2.0 * self.prior_std**2 * moved * self._column_scale[numeric]
         return gradient
