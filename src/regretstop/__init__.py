@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from regretstop.bound import RegretBound, instantaneous_regret_bound
     from regretstop.certificate import Certificate
     from regretstop.kernels import Kernel, Matern52, SquaredExponential
-    from regretstop.optimizer import GPUCB, Observation, Result, minimize
+    from regretstop.loop import Result, minimize
+    from regretstop.optimizer import GPUCB, Observation
     from regretstop.rules.base import Rule
     from regretstop.rules.optimality_gap import OptimalityGap
     from regretstop.rules.ucb_br import UCBbr
@@ -46,8 +47,8 @@ _HOME = {
     "SquaredExponential": "kernels",
     "GPUCB": "optimizer",
     "Observation": "optimizer",
-    "Result": "optimizer",
-    "minimize": "optimizer",
+    "Result": "loop",
+    "minimize": "loop",
     "Rule": "rules.base",
     "OptimalityGap": "rules.optimality_gap",
     "UCBbr": "rules.ucb_br",

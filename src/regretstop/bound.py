@@ -1,4 +1,4 @@
-"""The paper's instantaneous regret bound for GP-UCB, and the subproblem behind it.
+"""The paper's instantaneous regret bound for GP-UCB.
 
 | paper | here | |
 |---|---|---|
@@ -11,42 +11,15 @@ Everything is in units of the prior deviation.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scipy.special import log_ndtr
+from regretstop.checks import check_positive
+from regretstop.confidence import log_pi
+from regretstop.subproblem import LogGrid, solve_widths
 
-from regretstop.confidence import log_pi, mills_ratio, upper_quantile
-
-LogGrid = Callable[[float], tuple[float, float]]
-"""x ↦ (log |𝔻|, its derivative) for the grid with error e^(−x)."""
-
-_MAX_ROUNDS = 60
-_TOLERANCE = 1e-9
-_MET = 1e-3
-# e^(−x) beyond this is below the rounding of any bound worth printing.
-_MAX_LOG_ERROR = 60.0
 # Numbers copied from a table have three digits.
 _ROUNDED = 1e-3
-
-
-@dataclass(frozen=True)
-class Widths:
-    """A solution of the subproblem.
-
-    Attributes:
-        sqrt_eta: √η, the width at the certified point.
-        sqrt_alpha: √α, the width over the grid.
-        log_error: x, where the grid leaves an error of e^(−x); infinite for a finite space.
-        share: w in (0, 1), the part of the test's risk that pays for √η.
-        value: √η c₁ + √α c₂ + e^(−x).
-    """
-
-    sqrt_eta: float
-    sqrt_alpha: float
-    log_error: float
-    share: float
-    value: float
 
 
 @dataclass(frozen=True)
@@ -124,8 +97,7 @@ def instantaneous_regret_bound(
     if not (noise_std >= 0.0 and math.isfinite(noise_std)):
         raise ValueError(f"noise_std must be finite and at least 0, got {noise_std!r}")
     for name, value in (("a", a), ("b", b), ("side", side)):
-        if not (value > 0.0 and math.isfinite(value)):
-            raise ValueError(f"{name} must be positive and finite, got {value!r}")
+        check_positive(name, value)
     if n_L * dim * a <= delta:
         raise ValueError(f"n_L·dim·a must be above delta for a Lipschitz level, got n_L={n_L!r}, a={a!r}")
 
@@ -135,7 +107,7 @@ def instantaneous_regret_bound(
 
     sqrt_beta = theory_sqrt_beta(t, dim, delta, reach(delta / 4.0) if 4.0 * dim * a > delta else 0.0)
     log_risk = math.log(delta * (1.0 - 1.0 / n_L)) - log_pi(t)
-    theorem = Theorem(t, log_risk, noise_std, (math.log(reach(delta / n_L)),) * dim)
+    theorem = Theorem(t, log_risk, noise_std, paper_grid(dim, math.log(reach(delta / n_L))))
     return theorem.bound(posterior_std, sqrt_beta)
 
 
@@ -165,34 +137,17 @@ def theory_sqrt_beta(t: int, dim: int, delta: float, reach: float, log_n_discret
 class Theorem:
     """The theorem at one iteration: everything but the query and the width that it maximises.
 
-    The analytic grid has `Π_j max(1, d r L_j t^s) + 1` points for each setting of the discrete axes; for equal slopes
-    this is the paper's.
-
     Attributes:
         t: Iteration.
         log_risk: Log of the risk of this test, q/π.
         noise_std: σ.
-        log_reaches: log(d r L_j) of the d axes with a slope; empty for a finite space.
-        log_n_discrete: Log of the number of settings of the discrete axes.
+        grid: The analytic grid, or the log of the size of a finite space.
     """
 
     t: int
     log_risk: float
     noise_std: float
-    log_reaches: tuple[float, ...]
-    log_n_discrete: float = 0.0
-
-    def log_grid(self, x: float) -> tuple[float, float]:
-        """Return log |𝔻| for a grid of error e^(−x), and its derivative."""
-        exponent, active = 0.0, 0
-        for log_reach in self.log_reaches:
-            if log_reach + x > 0.0:  # a coarser axis still has one point
-                exponent += log_reach + x
-                active += 1
-        if exponent > 30.0:  # the "+ 1" of the ceiling has vanished
-            return self.log_n_discrete + exponent, float(active)
-        grown = math.exp(exponent)
-        return self.log_n_discrete + math.log1p(grown), active * grown / (1.0 + grown)
+    grid: LogGrid | float
 
     def bound(self, posterior_std: float, sqrt_beta: float) -> RegretBound:
         """Return the bound for a query of this deviation that maximises μ + √β σ."""
@@ -200,7 +155,7 @@ class Theorem:
         # A deviation below the floor by more than rounding belongs to a GP with other noise: then nothing is proved.
         is_void = posterior_std < std_floor * (1.0 - _ROUNDED)
         posterior_std = max(posterior_std, std_floor)
-        widths = solve_widths(posterior_std, std_floor, self.log_risk, self._grid, sqrt_beta)
+        widths = solve_widths(posterior_std, std_floor, self.log_risk, self.grid, sqrt_beta)
         existing = 2.0 * sqrt_beta * posterior_std + 1.0 / self.t**2
         if widths is None or is_void:
             return RegretBound(math.inf, sqrt_beta, math.inf, math.inf, 0.0, math.inf, math.inf, existing)
@@ -218,132 +173,46 @@ class Theorem:
 
     def matched_width(self, posterior_std: float) -> float:
         """Return the √α of the least (√α + √η) σ(x_t) + t^(−s): what √β = √α should be for such a query."""
-        widths = solve_widths(posterior_std, posterior_std, self.log_risk, self._grid)
+        widths = solve_widths(posterior_std, posterior_std, self.log_risk, self.grid)
         assert widths is not None  # without a constraint there is always a solution
         return widths.sqrt_alpha
 
-    @property
-    def _grid(self) -> LogGrid | float:
-        return self.log_grid if self.log_reaches else self.log_n_discrete
 
-
-def solve_widths(
-    eta_cost: float,
-    alpha_cost: float,
-    log_risk: float,
-    log_grid: LogGrid | float,
-    max_sqrt_alpha: float = math.inf,
-) -> Widths | None:
-    """Minimise √η c₁ + √α c₂ + e^(−x) over the share w and the grid error e^(−x), √α at most a given width.
-
-    √η = z(log p + log w) and √α = z(log p + log(1 − w) − log|𝔻|(x)), z the upper normal quantile. The optimum in w
-    at fixed x is unique (z is convex in p), and so is the optimum in x at fixed √α. Alternating the two exact
-    conditions
-
-        w / (1 − w) = c₁ m(√η) / (c₂ m(√α)),    e^(−x) = c₂ m(√α) d log|𝔻|/dx        (m the Mills ratio)
-
-    is a monotone map, so the runs from a coarse and from a fine grid end at its lowest and highest fixed points:
-    where they agree there is no other; where they differ, the better one is taken.
+def paper_grid(dim: int, log_reach: float, log_n_discrete: float = 0.0) -> LogGrid:
+    """Return the paper's grid, `(d r L t^s)^d + 1` points for one Lipschitz level L.
 
     Args:
-        eta_cost: c₁ ≥ 0.
-        alpha_cost: c₂ ≥ 0.
-        log_risk: log p of this test.
-        log_grid: The grid, or the log of the size of a finite space (then x is infinite).
-        max_sqrt_alpha: The largest √α allowed.
-
-    Returns:
-        The best widths, or None if none satisfy the constraint.
+        dim: d.
+        log_reach: log(d r L).
+        log_n_discrete: Log of the number of settings of the discrete axes.
     """
-    if callable(log_grid):
-        grid = log_grid
-        low = _settle(eta_cost, alpha_cost, log_risk, grid, 0.0)
-        high = _settle(eta_cost, alpha_cost, log_risk, grid, _MAX_LOG_ERROR, other=low)
-        best = low if low.value <= high.value else high
-    else:
-        grid = _constant(log_grid)
-        best = _settle(eta_cost, alpha_cost, log_risk, grid, math.inf)
-    if best.sqrt_alpha <= max_sqrt_alpha:
-        return best
-    return _on_the_constraint(eta_cost, alpha_cost, log_risk, grid, best.log_error, max_sqrt_alpha)
+
+    def log_grid(x: float) -> tuple[float, float]:
+        exponent = dim * (log_reach + x)
+        if exponent > 30.0:  # the "+ 1" of the ceiling has vanished
+            return log_n_discrete + exponent, float(dim)
+        grown = math.exp(exponent)
+        return log_n_discrete + math.log1p(grown), dim * grown / (1.0 + grown)
+
+    return log_grid
 
 
-def _constant(log_size: float) -> LogGrid:
-    return lambda _x: (log_size, 0.0)
+def axis_grid(log_reaches: Sequence[float], log_n_discrete: float) -> LogGrid:
+    """Return the grid for slopes that differ, `Π_j (d r L_j t^s + 1)` points: no axis has less than one.
 
-
-def _settle(
-    eta_cost: float, alpha_cost: float, log_risk: float, log_grid: LogGrid, x: float, other: Widths | None = None
-) -> Widths:
-    """Alternate the two optimality conditions from x (held where it is infinite) until neither moves.
-
-    A run from above that comes close to where the run from below ended has shown that nothing lies between.
+    Args:
+        log_reaches: log(d r L_j) of the d axes.
+        log_n_discrete: Log of the number of settings of the discrete axes.
     """
-    share, c1, c2 = 0.5, max(eta_cost, 1e-300), max(alpha_cost, 1e-300)
-    is_finite = math.isinf(x)
-    error = 0.0 if is_finite else math.exp(-x)
-    for _ in range(_MAX_ROUNDS):
-        size, growth = log_grid(x)
-        sqrt_eta = upper_quantile(log_risk + math.log(share))
-        sqrt_alpha = upper_quantile(log_risk + math.log1p(-share) - size)
-        pull_eta, pull_alpha = c1 * mills_ratio(sqrt_eta), c2 * mills_ratio(sqrt_alpha)
-        # Kept off 0 and 1, where one of the widths would be infinite.
-        new_share = min(max(pull_eta / (pull_eta + pull_alpha), 1e-12), 1.0 - 1e-12)
-        moved = abs(new_share - share) / new_share
-        share = new_share
-        if not is_finite:
-            # A grid of error above the prior deviation says nothing; one finer than rounding costs nothing more.
-            new_x = min(max(-math.log(max(pull_alpha * growth, 1e-300)), 0.0), _MAX_LOG_ERROR)
-            moved = max(moved, abs(new_x - x))
-            x, error = new_x, math.exp(-new_x)
-        if other is not None and abs(x - other.log_error) < _MET:
-            return other
-        if moved < _TOLERANCE:
-            break
-    size, _ = log_grid(x)
-    sqrt_eta = upper_quantile(log_risk + math.log(share))
-    sqrt_alpha = upper_quantile(log_risk + math.log1p(-share) - size)
-    return Widths(sqrt_eta, sqrt_alpha, x, share, eta_cost * sqrt_eta + alpha_cost * sqrt_alpha + error)
+    reaches = [math.exp(log_reach) for log_reach in log_reaches]
 
+    def log_grid(x: float) -> tuple[float, float]:
+        finer = math.exp(x)
+        size, growth = log_n_discrete, 0.0
+        for reach in reaches:
+            cells = reach * finer
+            size += math.log1p(cells)
+            growth += cells / (1.0 + cells)
+        return size, growth
 
-def _on_the_constraint(
-    eta_cost: float,
-    alpha_cost: float,
-    log_risk: float,
-    log_grid: LogGrid,
-    x: float,
-    sqrt_alpha: float,
-) -> Widths | None:
-    """Minimise along √α = its largest value: there 1 − w = Q(√α) |𝔻|(x) / p leaves one variable.
-
-    The derivative c₁ m(√η) d log|𝔻|/dx (1 − w)/w − e^(−x) rises with x, so bisection finds its root.
-    """
-    log_tail = float(log_ndtr(-sqrt_alpha)) - log_risk
-
-    def share_at(point: float) -> float:
-        exponent = log_tail + log_grid(point)[0]
-        return -math.expm1(exponent) if exponent < 0.0 else 0.0
-
-    is_finite = math.isinf(x)
-    if not is_finite:
-        low, high = 0.0, max(x, 1.0)
-        if share_at(low) <= 0.0:
-            return None
-        for _ in range(100):
-            x = 0.5 * (low + high)
-            share = share_at(x)
-            if share > 0.0:
-                sqrt_eta = upper_quantile(log_risk + math.log(share))
-                rising = eta_cost * mills_ratio(sqrt_eta) * log_grid(x)[1] * (1.0 - share) / share > math.exp(-x)
-            else:
-                rising = True
-            low, high = (low, x) if rising else (x, high)
-            if high - low < 1e-7:  # the value is flat to second order there
-                break
-        x = low
-    share = share_at(x)
-    if share <= 0.0:
-        return None
-    sqrt_eta = upper_quantile(log_risk + math.log(share))
-    error = 0.0 if is_finite else math.exp(-x)
-    return Widths(sqrt_eta, sqrt_alpha, x, share, eta_cost * sqrt_eta + alpha_cost * sqrt_alpha + error)
+    return log_grid

@@ -9,7 +9,7 @@ r"""Confidence widths and where the risk δ goes.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -35,35 +35,6 @@ def mills_ratio(z: float) -> float:
 def log_pi(t: float) -> float:
     """Return log π_t with π_t = π² t² / 6."""
     return math.log(math.pi**2 / 6.0) + 2.0 * math.log(t)
-
-
-def settle_cost(start: float, response: Callable[[float], float]) -> float:
-    """Return where `response(cost) = cost` for a non-increasing response, or just below where it jumps across.
-
-    The width √α of an upper confidence bound costs the deviation at its maximiser, and a costlier width is chosen
-    smaller, which moves the maximiser to where less is unknown. Where it jumps, repeating "cost = response" goes back
-    and forth between the two sides; a bracket does not.
-
-    Args:
-        start: First cost to try, positive.
-        response: What is called for every cost that is tried; non-increasing, positive.
-    """
-    low, high = 0.0, math.inf
-    cost = start
-    for tried in range(_MATCHING_ROUNDS):
-        answer = response(cost)
-        if answer >= cost:
-            low, high = cost, min(high, answer)
-        else:
-            low, high = max(low, answer), cost
-        if high <= low * _MATCHED:
-            break
-        cost = answer if tried == 0 else math.sqrt(low * high)
-    return low
-
-
-_MATCHING_ROUNDS = 8
-_MATCHED = 1.05
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from regretstop.checks import check_positive
+
 Array = NDArray[np.float64]
 
 
@@ -48,9 +50,9 @@ class Kernel(ABC):
         if self.lengthscales is not None:
             object.__setattr__(self, "lengthscales", tuple(float(v) for v in self.lengthscales))
             for value in self.lengthscales:
-                _require_positive("lengthscales", value)
+                check_positive("lengthscales", value)
         if self.outputscale is not None:
-            _require_positive("outputscale", self.outputscale)
+            check_positive("outputscale", self.outputscale)
 
     @staticmethod
     @abstractmethod
@@ -133,8 +135,3 @@ class Embedding:
             first = int(np.searchsorted(self.axis, j))
             columns[np.arange(len(points)), first + points[:, j].astype(int)] = math.sqrt(0.5)
         return columns
-
-
-def _require_positive(name: str, value: float) -> None:
-    if not (math.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be positive and finite, got {value!r}")

@@ -2,7 +2,7 @@
 
 NumPy and SciPy each bring a BLAS with its own thread pool. Where their calls alternate, as in a likelihood that
 factorises with one and multiplies with the other, the threads of the one wait busily while those of the other want the
-cores: on two cores a fit to 100 points took 262 ms of CPU instead of 25. The user's thread settings stay as they are;
+cores: on two cores a fit to 100 points took 262 ms of CPU instead of 40. The user's thread settings stay as they are;
 one library for all of it is enough.
 """
 

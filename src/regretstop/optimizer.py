@@ -1,9 +1,8 @@
-"""GP-UCB by ask and tell, with a certificate at any moment; `minimize` for programs without a framework."""
+"""GP-UCB by ask and tell, with a certificate at any moment."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from regretstop.bound import theory_sqrt_beta
 from regretstop.certificate import Certificate
+from regretstop.checks import as_float, check_at_least, check_between, check_number_or
 from regretstop.confidence import RiskLedger
 from regretstop.kernels import Kernel, Matern52
 from regretstop.maximize import Search, UpperConfidenceBound, sobol_points
@@ -98,14 +98,13 @@ class GPUCB:
     ) -> None:
         if direction not in ("maximize", "minimize"):
             raise ValueError(f"direction must be 'maximize' or 'minimize', got {direction!r}")
-        check_beta(beta)
-        check_count("n_initial", n_initial)
-        if not (isinstance(mean, Real) and math.isfinite(mean)):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ValueError(f"mean must be a finite number, got {mean!r}")
+        check_number_or("beta", beta, "theory", "matched")
+        check_between("mean", mean, -math.inf)
+        check_at_least("n_initial", n_initial, 1)
+        if seed is not None:
+            check_at_least("seed", seed, 0)
         if not isinstance(space, Space):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ValueError(f"space must be a Space, got {space!r}")
-        if seed is not None:
-            check_seed(seed)
         self.space = space
         self._sign = 1.0 if direction == "maximize" else -1.0
         self._beta: Beta = beta
@@ -154,7 +153,7 @@ class GPUCB:
             ValueError: If the value is neither None nor a number.
         """
         params = dict(params)
-        value = None if value is None else _as_float(value)
+        value = None if value is None else as_float("value", value)
         for i, pending in enumerate(self._pending):
             if _same(pending, params):
                 del self._pending[i]
@@ -224,7 +223,7 @@ class GPUCB:
             values: list[float] = []
             numbers: list[int] = []
             for observation in self._history:
-                if observation.value is None or not _is_finite(observation.value):
+                if observation.value is None or not math.isfinite(observation.value):
                     continue
                 try:
                     points.append(self.space.encode(observation.params))
@@ -307,104 +306,8 @@ class GPUCB:
         return ledger_for(self.space, _SAMPLER_DELTA, _SAMPLER_N_L, None)
 
 
-@dataclass(frozen=True)
-class Result:
-    """What `minimize` found.
-
-    Attributes:
-        params: Parameters of the certified trial, or of the best one where nothing is certified.
-        value: Its observed value.
-        certificate: The last certificate.
-        certificates: One per evaluation, in order.
-        history: All evaluations in order.
-    """
-
-    params: Mapping[str, Any]
-    value: float
-    certificate: Certificate
-    certificates: tuple[Certificate, ...]
-    history: tuple[Observation, ...]
-
-
-def minimize(
-    f: Callable[[dict[str, Any]], float],
-    space: Space,
-    *,
-    rule: Rule,
-    max_trials: int,
-    seed: int | None = None,
-    callback: Callable[[Observation, Certificate], None] | None = None,
-    **options: Any,
-) -> Result:
-    """Minimise f until the rule's bound falls below ε, or for max_trials evaluations.
-
-    Args:
-        f: The objective, of a dict of parameters. What it raises is not caught.
-        space: The search space.
-        rule: The stopping rule.
-        max_trials: The largest number of evaluations.
-        seed: Seed of everything random.
-        callback: Called after each evaluation.
-        **options: Further arguments of GPUCB.
-
-    Returns:
-        The result; `result.certificate` says whether and why it stopped.
-
-    Raises:
-        ValueError: If max_trials is below 1, or no evaluation gave a finite value.
-    """
-    check_count("max_trials", max_trials)
-    optimizer = GPUCB(space, direction="minimize", seed=seed, **options)
-    certificates: list[Certificate] = []
-    for _ in range(max_trials):
-        params = optimizer.ask()
-        optimizer.tell(params, f(params))
-        certificates.append(optimizer.certificate(rule))
-        if callback is not None:
-            callback(optimizer.history[-1], certificates[-1])
-        if certificates[-1].stop:
-            break
-    finite = [o for o in optimizer.history if _is_finite(o.value)]
-    if not finite:
-        raise ValueError(f"none of {len(optimizer.history)} evaluations gave a finite value")
-    number = certificates[-1].incumbent
-    chosen = optimizer.history[number] if certificates[-1].stop and number is not None else None
-    best = chosen or min(finite, key=lambda o: o.value if o.value is not None else math.inf)
-    assert best.value is not None
-    return Result(best.params, float(best.value), certificates[-1], tuple(certificates), optimizer.history)
-
-
 def _is_finite(value: float | None) -> bool:
     return value is not None and math.isfinite(value)
-
-
-def _as_float(value: object) -> float:
-    """Return a number of any numeric type, such as a NumPy scalar or a tensor with one element, as a float."""
-    if hasattr(value, "__float__"):
-        try:
-            return float(value)  # pyright: ignore[reportArgumentType]
-        except (TypeError, ValueError, OverflowError):  # more than one element, or no float is as large
-            pass
-    raise ValueError(f"value must be a number or None, got {value!r}")
-
-
-def check_beta(beta: object) -> None:
-    """Raise ValueError unless beta is "theory", "matched" or a finite number of at least 0."""
-    is_number = not isinstance(beta, bool) and isinstance(beta, Real) and 0 <= float(beta) < math.inf
-    if not (is_number or beta in ("theory", "matched")):
-        raise ValueError(f"beta must be 'theory', 'matched' or a finite number of at least 0, got {beta!r}")
-
-
-def check_seed(seed: object) -> None:
-    """Raise ValueError unless the seed is an integer of at least 0."""
-    if not (not isinstance(seed, bool) and isinstance(seed, Integral) and int(seed) >= 0):
-        raise ValueError(f"seed must be None or an integer of at least 0, got {seed!r}")
-
-
-def check_count(name: str, value: object) -> None:
-    """Raise ValueError, naming the argument, unless the value is an integer of at least 1."""
-    if not (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
-        raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
 
 
 def _is_same(one: Observation, other: Observation) -> bool:

@@ -4,12 +4,12 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from regretstop.checks import check_number_or
 from regretstop.kernels import Embedding, Kernel
 from regretstop.likelihood import NOISE_STD_FLOOR, HyperparameterDensity, Hyperparameters
 from regretstop.posterior import GaussianProcess, Posterior, merge_duplicates
@@ -164,7 +164,7 @@ def medians(density: HyperparameterDensity) -> Array:
 
 def find_mode(density: HyperparameterDensity, starts: Sequence[Array]) -> Array:
     """Return the θ of highest density that L-BFGS-B finds from the starts, at least one."""
-    from scipy.optimize import minimize  # a third of the package's import time, needed only to fit
+    from scipy.optimize import minimize  # slow to import, and needed only to fit
 
     bounds = [_LOG_LENGTHSCALE] * density.dim + [_LOG_PRIOR_STD]
     if density.size > density.dim + 1:
@@ -183,8 +183,7 @@ def check_treatment(kernel: Kernel, noise_std: object, hyperparameters: str, dim
     """Raise ValueError, naming argument and value, unless the surrogate's arguments go together."""
     if hyperparameters not in ("map", "fixed"):
         raise ValueError(f"hyperparameters must be 'map' or 'fixed', got {hyperparameters!r}")
-    if noise_std != "learned" and not (isinstance(noise_std, Real) and 0.0 <= float(noise_std) < math.inf):
-        raise ValueError(f"noise_std must be 'learned' or a finite number of at least 0, got {noise_std!r}")
+    check_number_or("noise_std", noise_std, "learned")
     given = [name for name in ("lengthscales", "outputscale") if getattr(kernel, name) is not None]
     if hyperparameters == "fixed":
         if len(given) < 2 or noise_std == "learned":

@@ -3,9 +3,9 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from numbers import Real
 
 from regretstop.certificate import Certificate, Guarantee, rounded_up
+from regretstop.checks import check_between
 from regretstop.snapshot import Snapshot
 
 
@@ -26,10 +26,8 @@ class Rule(ABC):
 
     def __post_init__(self) -> None:
         """Check ε and δ, which arrive from command lines and configuration files."""
-        if not (_is_number(self.epsilon) and math.isfinite(self.epsilon) and self.epsilon > 0):
-            raise ValueError(f"epsilon must be a positive number, got {self.epsilon!r}")
-        if not (_is_number(self.delta) and 0 < self.delta < 1):
-            raise ValueError(f"delta must be a number in (0, 1), got {self.delta!r}")
+        check_between("epsilon", self.epsilon, 0)
+        check_between("delta", self.delta, 0, 1)
 
     @abstractmethod
     def assess(self, snapshot: Snapshot) -> Certificate:
@@ -75,23 +73,6 @@ class Rule(ABC):
             n_excluded=snapshot.n_excluded,
             guarantee=snapshot.guarantee,
         )
-
-
-def _is_number(value: object) -> bool:
-    """Return whether the value is a real number, a NumPy scalar among them, and not a truth value."""
-    return not isinstance(value, bool) and isinstance(value, Real)
-
-
-def check_share(name: str, value: object) -> None:
-    """Raise ValueError unless the risk share n_L is a number above 1."""
-    if not (isinstance(value, int | float) and value > 1):
-        raise ValueError(f"{name} must be a number above 1, got {value!r}")
-
-
-def check_horizon(value: object) -> None:
-    """Raise ValueError unless the horizon is None or a positive integer."""
-    if value is not None and not (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
-        raise ValueError(f"horizon must be None or an integer of at least 1, got {value!r}")
 
 
 def verdict(bound: float, epsilon: float) -> str:

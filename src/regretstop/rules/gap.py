@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from regretstop.bound import solve_widths
-from regretstop.confidence import Grid, RiskLedger, kernel_slopes, settle_cost, upper_quantile
+from regretstop.confidence import Grid, RiskLedger, kernel_slopes, upper_quantile
 from regretstop.maximize import How, UpperConfidenceBound
 from regretstop.posterior import Posterior
 from regretstop.snapshot import Snapshot
 from regretstop.space import Space
+from regretstop.subproblem import settle_cost, solve_widths
 
 Array = NDArray[np.float64]
 

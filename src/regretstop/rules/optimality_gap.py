@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from regretstop.certificate import Certificate
-from regretstop.rules.base import Rule, check_horizon, check_share, verdict
+from regretstop.checks import check_at_least, check_between
+from regretstop.rules.base import Rule, verdict
 from regretstop.rules.gap import certified_gap, ledger_for
 from regretstop.snapshot import Snapshot
 
@@ -30,8 +31,9 @@ class OptimalityGap(Rule):
     def __post_init__(self) -> None:
         """Check the arguments."""
         super().__post_init__()
-        check_share("n_L", self.n_L)
-        check_horizon(self.horizon)
+        check_between("n_L", self.n_L, 1)
+        if self.horizon is not None:
+            check_at_least("horizon", self.horizon, 1)
 
     def assess(self, snapshot: Snapshot) -> Certificate:
         """Return the certificate for the data and the model in the snapshot."""

@@ -5,15 +5,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regretstop.bound import RegretBound, Theorem, theory_sqrt_beta
+from regretstop.bound import RegretBound, Theorem, axis_grid, paper_grid, theory_sqrt_beta
 from regretstop.certificate import Certificate, Guarantee
-from regretstop.confidence import Array, RiskLedger, kernel_slopes, settle_cost
+from regretstop.checks import check_at_least, check_between, check_positive
+from regretstop.confidence import Array, RiskLedger, kernel_slopes
 from regretstop.maximize import Maximum, Search, UpperConfidenceBound
 from regretstop.posterior import Posterior
-from regretstop.rules.base import Rule, check_horizon, check_share, verdict
+from regretstop.rules.base import Rule, verdict
 from regretstop.rules.gap import certified_gap, ledger_for, log_n_exact, sloped_axes
 from regretstop.snapshot import Beta, Snapshot
 from regretstop.space import Space
+from regretstop.subproblem import settle_cost
 
 
 @dataclass(frozen=True)
@@ -54,13 +56,16 @@ class UCBbr(Rule):
     def __post_init__(self) -> None:
         """Check the arguments."""
         super().__post_init__()
-        check_share("n_L", self.n_L)
-        check_horizon(self.horizon)
+        check_between("n_L", self.n_L, 1)
+        if self.horizon is not None:
+            check_at_least("horizon", self.horizon, 1)
         if (self.a is None) != (self.b is None):
             raise ValueError(f"a and b go together, got a={self.a!r} and b={self.b!r}")
         for name, value in (("a", self.a), ("b", self.b), ("side", self.side)):
-            if value is not None and not (value > 0 and math.isfinite(value)):
-                raise ValueError(f"{name} must be positive and finite, got {value!r}")
+            if value is not None:
+                check_positive(name, value)
+        if self.a is not None and self.a <= self.delta:
+            raise ValueError(f"a must be above delta = {self.delta!r} for a Lipschitz level, got {self.a!r}")
 
     def assess(self, snapshot: Snapshot) -> Certificate:
         """Return the certificate for the data and the model in the snapshot."""
@@ -119,13 +124,14 @@ class UCBbr(Rule):
         for_beta = self._log_reaches(space, posterior, self.delta / 4.0)
         reach_for_beta = math.exp(sum(for_beta) / len(for_beta)) if for_beta else 0.0
         dim, log_exact = len(log_reaches), log_n_exact(space)
-        theorem = Theorem(
-            t=n + 1,
-            log_risk=ledger.log_test_risk(test),
-            noise_std=posterior.noise_std / posterior.prior_std,
-            log_reaches=log_reaches,
-            log_n_discrete=log_exact,
-        )
+        if dim == 0:
+            grid = log_exact
+        elif self.a is not None:
+            grid = paper_grid(dim, log_reaches[0], log_exact)
+        else:
+            grid = axis_grid(log_reaches, log_exact)
+        noise_std = posterior.noise_std / posterior.prior_std
+        theorem = Theorem(n + 1, ledger.log_test_risk(test), noise_std, grid)
         sqrt_beta = theory_sqrt_beta(n + 1, dim, self.delta, reach_for_beta, log_exact)
         prior_std = posterior.prior_std
         if beta != "matched":
