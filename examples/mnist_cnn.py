@@ -44,8 +44,8 @@ def main() -> None:
         return validation_accuracy(params, size=size, seed=args.seed + trial.number)
 
     print(
-        f"Tuning a CNN on {size.n_train:,} digits, until the best accuracy found is within "
-        f"ε = {args.epsilon:g} of the optimum.\n"
+        f"Tuning a CNN on {size.n_train:,} digits, until the bound on what more trainings "
+        f"could still gain falls below ε = {args.epsilon:g}.\n"
     )
     optuna.logging.set_verbosity(optuna.logging.ERROR)  # the table says what Optuna would log
     study = optuna.create_study(direction="maximize", sampler=GPUCBSampler(seed=args.seed))

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import minimize as scipy_minimize
 from scipy.special import ndtri_exp
 
 from regretstop import RegretBound, instantaneous_regret_bound
-from regretstop.bound import theory_sqrt_beta
+from regretstop.bound import axis_grid, paper_grid, theory_sqrt_beta
 from regretstop.confidence import log_pi, mills_ratio, upper_quantile
 from regretstop.subproblem import solve_widths
 
@@ -147,6 +147,40 @@ def test_no_other_parameters_do_better(case: dict[str, float]) -> None:
     values[np.broadcast_to(sqrt_alpha > bound.sqrt_beta, values.shape)] = np.inf
     best = bound.sqrt_beta * (c1 - c2) + np.min(values)
     assert bound.value <= best * (1 + 1e-9) + 1e-12
+
+
+@given(
+    st.integers(1, 8).flatmap(lambda d: st.lists(st.floats(-1.5, 2.0), min_size=d, max_size=d)),
+    st.booleans(),
+    st.floats(-6.0, 0.0),
+    st.floats(-4.0, 0.5),
+    st.floats(-8.0, -0.4),
+    st.none() | st.floats(1.0, 14.0),
+)
+@example(
+    [math.log10(0.23281444746679125 / 7)] * 7,
+    True,
+    math.log10(0.9656743397709495),
+    math.log10(0.8073529),
+    -6.3197763,
+    None,
+)
+def test_every_grid_is_searched_to_the_end(
+    log_slopes: list[float], equal: bool, log_c1: float, log_ratio: float, log10_risk: float, cap: float | None
+) -> None:
+    """Also for slopes that differ, coarse grids, costs that no GP has, and a limit on √α: against a dense search."""
+    d = len(log_slopes)
+    reaches = [math.log(d) + v * math.log(10.0) for v in log_slopes]
+    grid = paper_grid(d, reaches[0]) if equal else axis_grid(reaches, 0.0)
+    c1, log_risk, limit = 10.0**log_c1, log10_risk * math.log(10.0), math.inf if cap is None else cap
+    c2 = c1 * 10.0**log_ratio
+    share = np.concatenate([np.geomspace(1e-9, 0.5, 80), 1 - np.geomspace(1e-9, 0.5, 80)])[:, None]
+    x = np.linspace(0.0, 40.0, 400)
+    sqrt_alpha = -ndtri_exp(log_risk + np.log1p(-share) - np.array([grid(v)[0] for v in x])[None, :])
+    values = -ndtri_exp(log_risk + np.log(share)) * c1 + sqrt_alpha * c2 + np.exp(-x)[None, :]
+    least = float(np.min(np.where(sqrt_alpha <= limit, values, np.inf)))
+    widths = solve_widths(c1, c2, log_risk, grid, limit)
+    assert (math.inf if widths is None else widths.value) <= least * (1 + 1e-9)
 
 
 @given(CASES)

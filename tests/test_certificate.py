@@ -127,6 +127,7 @@ def test_words_of_a_model_certificate() -> None:
         "Stop (OptimalityGap, ε = 0.05): the bound is below ε",
         "With probability at least 0.93, given the fitted model (its hyperparameters were estimated from the data),",
         "the optimum is at most 0.0123 better than trial 17 (observed value 0.9312).",
+        "It rests on a maximum over the space that was searched for, not enumerated.",
         "Based on 41 observations; 2 left out (failed, not finite or outside the space).",
     ]
 
@@ -151,6 +152,7 @@ def test_words_of_a_heuristic_claim_no_probability_and_show_the_gap_beside_it() 
         "no proof at these settings.",
         "Certified optimality gap: at most 0.4 for trial 12, with probability at least 0.93,",
         "given the fitted model (its hyperparameters were estimated from the data).",
+        "It rests on a maximum over the space that was searched for, not enumerated.",
         "Based on 41 observations; 2 left out (failed, not finite or outside the space).",
     ]
     without_gap = str(replace(certificate, optimality_gap=math.inf))

@@ -16,7 +16,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from regretstop import Certificate, Rule
-from regretstop_optuna._storage import publish
+from regretstop_optuna._storage import publish, user_attributes
 
 _CERTIFICATE = "regretstop:certificate:"
 _DECISION = "regretstop:decision:"
@@ -52,7 +52,7 @@ def stored_certificates(study: Study, rule: str = "") -> list[StoredCertificate]
     """Return the stored certificates of the rule with this name, or of all, in order of trial."""
     prefix = f"{_CERTIFICATE}{rule}:" if rule else _CERTIFICATE
     found: list[StoredCertificate] = []
-    for key, value in study.user_attrs.items():
+    for key, value in user_attributes(study).items():
         if key.startswith(prefix):
             certificate = _read(value)
             if certificate is not None:
@@ -67,7 +67,7 @@ def stored_decisions(study: Study, rule: Rule | None = None) -> list[StoredCerti
     below the rule's ε, and it risked no more than the rule's δ.
     """
     found: list[StoredCertificate] = []
-    for key, value in study.user_attrs.items():
+    for key, value in user_attributes(study).items():
         if not key.startswith(_DECISION):
             continue
         certificate = _read(value["certificate"])

@@ -1,4 +1,4 @@
-"""Stop a hyperparameter search when it is provably good enough.
+"""Stop a hyperparameter search when it is good enough, and say what is proved about it.
 
 The public names are loaded when they are first used: scipy is most of what importing them costs, and a program that
 only imports the package, such as a command line that prints its help, should not wait for it.

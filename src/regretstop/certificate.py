@@ -114,6 +114,8 @@ class Certificate:
         )
         if not same:
             lines.append(self._gap_statement())
+        if self.terms.get("maximum") == "searched" and math.isfinite(self.optimality_gap):
+            lines.append("It rests on a maximum over the space that was searched for, not enumerated.")
         observations = "1 observation" if self.n_observations == 1 else (f"{self.n_observations} observations")
         lines.append(f"Based on {observations}; {self.n_excluded} left out (failed, not finite or outside the space).")
         return "\n".join(lines)
