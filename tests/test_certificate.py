@@ -180,3 +180,12 @@ def test_rounding_never_claims_more() -> None:
     assert "at most 0.01235 better" in text
     assert "at most 0.02001 for" in text
     assert "at least 0.9999," in text
+
+
+def test_the_summary_is_one_line_that_claims_no_more_than_the_bound() -> None:
+    said = replace(CERTIFICATE, bound=0.012341, guarantee="heuristic").summary()
+    assert said == (
+        "OptimalityGap estimates that the regret of trial 17 (value 0.93123) is at most 0.01235 < epsilon = 0.05 "
+        "(delta = 0.07, guarantee: heuristic) after 41 evaluations."
+    )
+    assert "certifies" in CERTIFICATE.summary()

@@ -8,10 +8,11 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from regretstop import Kernel, Rule
+from regretstop.rules.default import resolve_rule
 from regretstop_optuna._certify import require_one_objective
 from regretstop_optuna._logging import logger
 from regretstop_optuna._models import Models
-from regretstop_optuna.decision import assess, in_words, models_of, resolve_rule, standing_decision
+from regretstop_optuna.decision import assess, models_of, standing_decision
 
 
 class RegretBoundCallback:
@@ -106,5 +107,5 @@ class RegretBoundCallback:
             return certificate.stop
         if not self._announced:
             self._announced = True
-            logger.info(f"The study stops as decided before: {in_words(decision)}")
+            logger.info(f"The study stops as decided before: {decision.summary()}")
         return True

@@ -1,11 +1,9 @@
 """Whether a study may stop: from what it holds, or from a decision that was stored in it."""
 
-from typing import Any
-
 from optuna.study import Study
 
-from regretstop import Certificate, Rule, UCBbr
-from regretstop.certificate import rounded_up
+from regretstop import Certificate, Rule
+from regretstop.rules.default import resolve_rule
 from regretstop_optuna import _attributes as attributes
 from regretstop_optuna._certify import certify, obstacle_of, require_one_objective
 from regretstop_optuna._joint import joint_distributions
@@ -77,19 +75,6 @@ def standing_decision(study: Study, rule: Rule | None = None) -> Certificate | N
     return None if obstacle_of(trials, joint_distributions(trials)) else decision
 
 
-def resolve_rule(epsilon: Any, delta: Any, rule: Any) -> Rule:
-    """Return the rule, or the default one for the two numbers.
-
-    Raises:
-        ValueError: If it is no rule, or ε or δ is out of its range.
-    """
-    if rule is None:
-        return UCBbr(epsilon=epsilon, delta=delta)
-    if not isinstance(rule, Rule):
-        raise ValueError(f"rule must be a stopping rule such as UCBbr(epsilon=0.01), got {rule!r}")
-    return rule
-
-
 def models_of(study: Study) -> Models | None:
     """Return the models of the study's sampler, None if it has none to lend."""
     return study.sampler.models if isinstance(study.sampler, GPUCBSampler) else None
@@ -106,18 +91,5 @@ def assess(study: Study, trial: int, rule: Rule, models: Models) -> Certificate:
     attributes.store_certificate(study, trial, certificate)
     if certificate.stop:
         attributes.store_decision(study, trial, certificate, rule)
-        logger.info(f"The study stops: {in_words(certificate)}")
+        logger.info(f"The study stops: {certificate.summary()}")
     return certificate
-
-
-def in_words(certificate: Certificate) -> str:
-    """Return in one line what was decided."""
-    says = "estimates" if certificate.guarantee == "heuristic" else "certifies"
-    value = certificate.incumbent_value
-    return (
-        f"{certificate.rule} {says} that the regret of trial {certificate.incumbent} "
-        f"(value {'unknown' if value is None else format(value, '.6g')}) is at most "
-        f"{rounded_up(certificate.bound)} < epsilon = {certificate.epsilon:.4g} "
-        f"(delta = {certificate.delta:.4g}, guarantee: {certificate.guarantee}) "
-        f"after {certificate.n_observations} evaluations."
-    )

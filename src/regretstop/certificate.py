@@ -102,6 +102,16 @@ class Certificate:
         values["terms"] = {name: _from_json(value) for name, value in data["terms"].items()}
         return cls(**values)
 
+    def summary(self) -> str:
+        """Return in one line what was decided, for a log; the bound must be finite."""
+        says = "estimates" if self.guarantee == "heuristic" else "certifies"
+        value = "unknown" if self.incumbent_value is None else f"{self.incumbent_value:.6g}"
+        return (
+            f"{self.rule} {says} that the regret of trial {self.incumbent} (value {value}) is at most "
+            f"{rounded_up(self.bound)} < epsilon = {self.epsilon:.4g} (delta = {self.delta:.4g}, "
+            f"guarantee: {self.guarantee}) after {self.n_observations} evaluations."
+        )
+
     def __str__(self) -> str:
         lines = [f"{'Stop' if self.stop else 'Go on'} ({self.rule}, ε = {self.epsilon:.4g})"]
         lines[0] += f": {self.reason}"

@@ -1,0 +1,1 @@
+"""GPyTorch: the surrogate on the field's own library."""

@@ -1,0 +1,1 @@
+"""scikit-optimize: a callback that ends a search when it is good enough."""
