@@ -17,7 +17,7 @@ from regretstop.maximize import Search, UpperConfidenceBound, sobol_points
 from regretstop.rules.base import Rule
 from regretstop.rules.gap import certified_gap, grid_for, ledger_for, log_n_exact, sloped_axes
 from regretstop.snapshot import Beta, Snapshot
-from regretstop.space import Space
+from regretstop.space import Float, Space
 from regretstop.surrogate import Fit, Surrogate, Treatment
 
 Array = NDArray[np.float64]
@@ -304,6 +304,12 @@ class GPUCB:
     @property
     def _ledger(self) -> RiskLedger:
         return ledger_for(self.space, _SAMPLER_DELTA, _SAMPLER_N_L, None)
+
+
+def check_options(**options: Any) -> None:
+    """Raise ValueError if arguments of GPUCB are wrong whatever the space will be, which an adapter learns later."""
+    lengthscales = getattr(options.get("kernel"), "lengthscales", None) or (1.0,)
+    GPUCB(Space({str(axis): Float(0, 1) for axis in range(len(lengthscales))}), **options)
 
 
 def _is_finite(value: float | None) -> bool:

@@ -1,0 +1,228 @@
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# Ray is only partly typed.
+"""GP-UCB as a searcher of Ray Tune."""
+
+import pickle
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from ray.tune.result import DEFAULT_METRIC
+from ray.tune.search import UNDEFINED_METRIC_MODE, UNDEFINED_SEARCH_SPACE, Searcher
+
+from regretstop import Kernel
+from regretstop.maximize import sobol_points
+from regretstop_ray._log import TrialLog, check_objective
+from regretstop_ray._logging import logger
+from regretstop_ray._record import write_record
+from regretstop_ray._space import SearchSpace, lookup, metric_path, unresolved
+
+
+class GPUCBSearch(Searcher):
+    """Suggests the maximiser of an upper confidence bound, μ + √β σ, of a Gaussian process.
+
+    Give it to `tune.TuneConfig(search_alg=...)`, and to a `RegretBoundStopper` that ends the experiment.
+
+    Trials that are still running keep later ones away from their points, so it needs no limit of concurrency. Trials
+    that fail, or whose metric is missing or not finite, are never fitted, but the search moves on from where they
+    were; so it does from trials that a scheduler cut short.
+
+    Args:
+        space: A search space as for `tune.Tuner(param_space=...)`; taken from there if None.
+        metric: Name of the metric; taken from `tune.TuneConfig` if None.
+        mode: "min" or "max"; taken from `tune.TuneConfig` if None.
+        points_to_evaluate: Configurations to try first, nested as in the search space, each with a value for every
+            parameter.
+        evaluated_rewards: Their metric, where it is known: then they are not run again.
+        beta: β of the acquisition μ + √β σ (4.0: two deviations), "theory" or "matched"; see `regretstop.GPUCB`.
+        seed: Seed of everything random; None for a fresh one.
+        n_initial_points: Trials before the model is used; they follow a scrambled Sobol sequence.
+        kernel: Kernel of the Gaussian process. Declared lengthscales belong to the parameters in the order of the
+            search space.
+        noise_std: Deviation of the observation noise in the metric's units, or "learned".
+        hyperparameters: "map" estimates those of the kernel, "fixed" declares them.
+        mean: The metric's constant mean, for hyperparameters="fixed".
+        surrogate: Another surrogate than the native one, instead of the last four.
+
+    Raises:
+        ValueError: If an argument is out of its range, or the arguments do not go together.
+    """
+
+    def __init__(
+        self,
+        space: Mapping[str, Any] | None = None,
+        metric: str | None = None,
+        mode: Literal["min", "max"] | None = None,
+        points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
+        evaluated_rewards: Sequence[float] | None = None,
+        *,
+        beta: float | Literal["theory", "matched"] = 4.0,
+        seed: int | None = None,
+        n_initial_points: int = 5,
+        kernel: Kernel | None = None,
+        noise_std: float | Literal["learned"] = "learned",
+        hyperparameters: Literal["map", "fixed"] = "map",
+        mean: float = 0.0,
+    ) -> None:
+        check_objective(metric, mode)
+        super().__init__(metric=metric, mode=mode)
+        # A restored searcher builds its model anew, and should go on as the first would have.
+        self._seed = int(np.random.default_rng().integers(2**31)) if seed is None else seed
+        options = {
+            "beta": beta,
+            "kernel": kernel,
+            "noise_std": noise_std,
+            "hyperparameters": hyperparameters,
+            "mean": mean,
+            "n_initial": n_initial_points,
+            "seed": self._seed,
+        }
+        self._space_is_given = space is not None
+        given = None if space is None else SearchSpace(space)
+        self.log = TrialLog(options, space=given, metric=metric, mode=mode)
+        self._to_evaluate = [dict(point) for point in points_to_evaluate or ()]
+        self._rewards = None if evaluated_rewards is None else list(evaluated_rewards)
+        if self._rewards is not None and len(self._rewards) != len(self._to_evaluate):
+            raise ValueError(
+                f"evaluated_rewards must have one number for each of the {len(self._to_evaluate)} points_to_evaluate, "
+                f"got {evaluated_rewards!r}"
+            )
+        self._warned_of_failure = False
+        if space is not None:
+            self._check_points()
+
+    @staticmethod
+    def convert_search_space(spec: Mapping[str, Any]) -> SearchSpace:
+        """Return the search space that the model sees, `.space`, with the way back to configurations.
+
+        Raises:
+            ValueError: If a domain has no bounded counterpart, or nothing is tunable.
+        """
+        return SearchSpace(spec)
+
+    def set_search_properties(
+        self, metric: str | None, mode: str | None, config: Mapping[str, Any], **spec: Any
+    ) -> bool:
+        """Take over metric, mode and search space from Tune, before the first trial.
+
+        Returns:
+            False if the searcher has a search space of its own and Tune would have to resolve another one.
+
+        Raises:
+            ValueError: If there is no metric or mode, or the search space is not one to search.
+        """
+        check_objective(metric, mode)
+        self._metric = metric or self._metric or (DEFAULT_METRIC if mode or self._mode else None)
+        self._mode = mode or self._mode
+        if self._metric is None or self._mode is None:
+            name = type(self).__name__
+            raise ValueError(UNDEFINED_METRIC_MODE.format(cls=name, metric=self._metric, mode=self._mode))
+        self.log.metric, self.log.mode = self._metric, self._mode
+        if self._space_is_given:
+            return not any(unresolved(config))
+        space = SearchSpace(config)
+        if space != self.log.space:
+            self.log.space = space
+            self.log.version += 1
+        self._check_points()
+        return True
+
+    def suggest(self, trial_id: str) -> Any:  # Tune's own annotation has no room for FINISHED
+        """Return the tunable part of the next configuration, or FINISHED once a stopper has decided.
+
+        It never returns None: with no trial running, Tune would wait for up to ten minutes without asking a stopper.
+
+        Raises:
+            RuntimeError: If metric, mode or search space are still unknown.
+        """
+        if self.log.space is None:
+            raise RuntimeError(UNDEFINED_SEARCH_SPACE.format(cls=type(self).__name__, space="space"))
+        if self.log.metric is None or self.log.mode is None:
+            raise RuntimeError(
+                UNDEFINED_METRIC_MODE.format(cls=type(self).__name__, metric=self.log.metric, mode=self.log.mode)
+            )
+        decisions = [watcher.ends_the_search() for watcher in self.log.watchers]  # each of them is to know
+        if any(decisions):
+            return Searcher.FINISHED
+        config = self._to_evaluate.pop(0) if self._to_evaluate else self.log.space.config(self._next_point())
+        self.log.start(trial_id, config)
+        return config
+
+    def on_trial_result(self, trial_id: str, result: Mapping[str, Any]) -> None:
+        """Note how far the trial has come."""
+        self.log.went_on(trial_id, result)
+
+    def on_trial_complete(self, trial_id: str, result: Mapping[str, Any] | None = None, error: bool = False) -> None:
+        """Record how a trial ended; nothing that it reported can end the search."""
+        if result is None and not error:
+            self.log.drop(trial_id)
+            return
+        result = result or {}
+        if trial_id not in self.log.trials:
+            # Tune restarts errored trials under new ids; what they ran stands in their results.
+            config = self.log.space.config_in(result) if self.log.space is not None else {}
+            if not config:
+                return
+            self.log.start(trial_id, config)
+        value = None if error or self.log.metric is None else next(lookup(result, metric_path(self.log.metric)), None)
+        self.log.finish(trial_id, value, result.get(self.log.time_attr))
+
+    def add_evaluated_point(
+        self,
+        parameters: Mapping[str, Any],
+        value: float,
+        error: bool = False,
+        pruned: bool = False,
+        intermediate_values: list[float] | None = None,
+    ) -> None:
+        """Take over an evaluation from elsewhere; a pruned one is no value of the metric."""
+        if not pruned:
+            self.log.add_evaluated(dict(parameters), None if error else value)
+
+    def get_state(self) -> dict[str, Any]:
+        """Return what would be lost with the process."""
+        return {**self.log.get_state(), "to_evaluate": self._to_evaluate, "rewards": self._rewards}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take over a state, with the trials of this process where they are ahead of it."""
+        self.log.complete_from(state)
+        self._metric, self._mode = self.log.metric, self.log.mode
+        self._to_evaluate, self._rewards = list(state["to_evaluate"]), state["rewards"]
+
+    def save(self, checkpoint_path: str) -> None:
+        """Write the state to a file."""
+        with open(checkpoint_path, "wb") as file:
+            pickle.dump(self.get_state(), file)
+
+    def restore(self, checkpoint_path: str) -> None:
+        """Read the state from a file that `save` wrote."""
+        with open(checkpoint_path, "rb") as file:
+            self.set_state(pickle.load(file))
+
+    def save_to_dir(self, checkpoint_dir: str, session_str: str = "default") -> None:
+        """Write the state, and for people to read the trials and certificates, into the experiment's directory."""
+        super().save_to_dir(checkpoint_dir, session_str)
+        write_record(self.log, checkpoint_dir)
+
+    def _next_point(self) -> dict[str, Any]:
+        assert self.log.space is not None
+        try:
+            return self.log.optimizer().ask()
+        except (ArithmeticError, ValueError) as error:
+            if not self._warned_of_failure:
+                self._warned_of_failure = True
+                logger.warning(
+                    f"The model could not be fitted ({error}): the next trial is a point of a Sobol sequence."
+                )
+        space, n = self.log.space.space, len(self.log.trials)
+        return space.decode(sobol_points(space, n + 1, self._seed)[n])
+
+    def _check_points(self) -> None:
+        """Check the points to evaluate, and record those whose metric is known."""
+        assert self.log.space is not None
+        for i, point in enumerate(self._to_evaluate):
+            self.log.space.check_point(f"points_to_evaluate[{i}]", point)
+        if self._rewards is not None:
+            for point, reward in zip(self._to_evaluate, self._rewards, strict=True):
+                self.add_evaluated_point(point, reward)
+            self._to_evaluate, self._rewards = [], None

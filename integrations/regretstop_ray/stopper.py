@@ -1,0 +1,253 @@
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# Ray is only partly typed.
+"""The stopper that ends a Tune experiment once its regret bound is small enough."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from ray.tune import Callback, Stopper
+from ray.tune.experiment import Trial
+from ray.tune.search import Searcher
+
+from regretstop import Kernel, Rule
+from regretstop.checks import check_between
+from regretstop.rules.default import resolve_rule
+from regretstop_ray._assess import assess
+from regretstop_ray._certificate import TrialCertificate
+from regretstop_ray._log import TrialLog, check_objective
+from regretstop_ray._logging import logger
+from regretstop_ray._record import write_record
+from regretstop_ray._space import SearchSpace, lookup, metric_path
+from regretstop_ray.search import GPUCBSearch
+
+_VERSION = 1
+_BOUND = "regret_bound"
+# So many trials without one that ended by itself are reason to ask whether anything else ends them.
+_SUSPICIOUS = 20
+
+
+class RegretBoundStopper(Stopper, Callback):
+    """Ends an experiment once a bound on how much better the optimum can still be falls below ε.
+
+    With a `GPUCBSearch` it uses the searcher's trials and model:
+
+        search = GPUCBSearch(seed=0)
+        tuner = tune.Tuner(
+            train,
+            param_space=space,
+            tune_config=tune.TuneConfig(metric="acc", mode="max", search_alg=search, num_samples=-1),
+            run_config=tune.RunConfig(stop=RegretBoundStopper(search, epsilon=0.01)),
+        )
+
+    Beside any other search algorithm it reads the trials' results and fits its own model:
+
+        stopper = RegretBoundStopper(space=space, metric="acc", mode="max", epsilon=0.01)
+        tune.RunConfig(stop=stopper, callbacks=[stopper])
+
+    The latest bound stands in the results of every trial as "regret_bound", for Tune's table and TensorBoard. All
+    certificates are written to `regret_bound.json` in the experiment's directory: by the searcher, or, beside another
+    one, if the stopper is among the callbacks. `certificate_of` reads them, and names the certified trial.
+
+    Only trials at full length are observations. Without `max_t` these are the trials that end by themselves; once a
+    scheduler or another criterion ends one, nothing is certified until `max_t` is declared.
+
+    In a `tune.stopper.CombinedStopper` put it first: the others are not to hide results from it.
+
+    Args:
+        search: The `GPUCBSearch` of the experiment, possibly inside a `ConcurrencyLimiter` or `Repeater`.
+        epsilon: ε in the metric's units; needed unless a rule is given.
+        delta: δ in (0, 1), the probability with which a bound may fail.
+        rule: A stopping rule; it overrides the two numbers. `UCBbr(epsilon, delta)` if None.
+        on_stop: "kill" ends running trials with the experiment. "drain" starts no further ones and lets them end,
+            which needs a `GPUCBSearch`.
+        max_t: Value of `time_attr` at which a trial is complete, as in Tune's schedulers.
+        time_attr: Name of a result that grows while a trial runs.
+        space: The search space, as for `tune.Tuner(param_space=...)`. Like the following, it is for experiments with
+            another search algorithm.
+        metric: Name of the metric.
+        mode: "min" or "max".
+        kernel: Kernel of the model; declared lengthscales belong to the parameters in the order of the search space.
+        noise_std: Deviation of the observation noise in the metric's units, or "learned".
+        hyperparameters: "map" estimates those of the kernel, "fixed" declares them.
+        mean: The metric's constant mean, for hyperparameters="fixed".
+
+    Raises:
+        ValueError: If an argument is out of its range, or the arguments do not go together.
+    """
+
+    def __init__(
+        self,
+        search: Searcher | None = None,
+        epsilon: float | None = None,
+        delta: float = 0.05,
+        rule: Rule | None = None,
+        *,
+        on_stop: Literal["kill", "drain"] = "kill",
+        max_t: float | None = None,
+        time_attr: str = "training_iteration",
+        space: Mapping[str, Any] | None = None,
+        metric: str | None = None,
+        mode: Literal["min", "max"] | None = None,
+        kernel: Kernel | None = None,
+        noise_std: float | Literal["learned"] = "learned",
+        hyperparameters: Literal["map", "fixed"] = "map",
+        mean: float = 0.0,
+    ) -> None:
+        self._rule = resolve_rule(epsilon, delta, rule)
+        if on_stop not in ("kill", "drain"):
+            raise ValueError(f"on_stop must be 'kill' or 'drain', got {on_stop!r}")
+        if max_t is not None:
+            check_between("max_t", max_t, 0)
+        self._on_stop = on_stop
+        # Alone, it learns of trials from their results; otherwise the searcher is told of them.
+        self._is_alone = search is None
+        if search is not None:
+            if not (space is metric is mode is kernel is None and (noise_std, hyperparameters) == ("learned", "map")):
+                raise ValueError("space, metric, mode and the model's arguments are those of the search that is given")
+            self._log = _searcher_in(search).log
+        else:
+            if on_stop == "drain":
+                raise ValueError("on_stop='drain' needs a GPUCBSearch: nothing else can be told to suggest no more")
+            check_objective(metric, mode)
+            if space is None or metric is None or mode is None:
+                raise ValueError(
+                    "without a GPUCBSearch, space, metric and mode must be given, got "
+                    f"space={space!r}, metric={metric!r}, mode={mode!r}"
+                )
+            options = {"kernel": kernel, "noise_std": noise_std, "hyperparameters": hyperparameters, "mean": mean}
+            self._log = TrialLog({**options, "seed": 0}, space=SearchSpace(space), metric=metric, mode=mode)
+        self._log.declare(max_t, time_attr)
+        self._decision: TrialCertificate | None = None
+        self._latest: TrialCertificate | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        """Set what belongs to the process."""
+        self._assessed_version = -1
+        self._written_version = -1
+        self._has_ended_search = False
+        self._has_announced = False
+        self._has_warned = False
+        self._seen: set[str] = set()
+        self._log.watchers.add(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "version": _VERSION,
+            "rule": self._rule,
+            "on_stop": self._on_stop,
+            "is_alone": self._is_alone,
+            "log": self._log,
+            "decision": None if self._decision is None else self._decision.to_dict(),
+            "latest": None if self._latest is None else self._latest.to_dict(),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if state.get("version") != _VERSION:
+            raise ValueError(f"the state must have version {_VERSION}, got {state.get('version')!r}")
+        self._rule, self._on_stop, self._is_alone = state["rule"], state["on_stop"], state["is_alone"]
+        self._log = state["log"]
+        decision, latest = state["decision"], state["latest"]
+        self._decision = None if decision is None else TrialCertificate.from_dict(decision)
+        self._latest = None if latest is None else TrialCertificate.from_dict(latest)
+        self._begin()
+
+    @property
+    def log(self) -> TrialLog:
+        """The trials and certificates."""
+        return self._log
+
+    def __call__(self, trial_id: str, result: dict[str, Any]) -> bool:
+        """Read a result, and add the latest bound to it. It never ends a single trial."""
+        done = bool(result.get("done"))
+        if self._is_alone:
+            self._listen(trial_id, result, done)
+        elif done:
+            self._log.ends_itself(trial_id)
+        result[_BOUND] = math.inf if self._latest is None else self._latest.bound
+        return False
+
+    def stop_all(self) -> bool:
+        """Whether the experiment is to be ended now. Tune asks hundreds of times for every trial."""
+        self._assess()
+        if self._decision is None:
+            return False
+        self._announce(self._decision)
+        return self._on_stop == "kill"
+
+    def ends_the_search(self) -> bool:
+        """Whether no further trial is wanted; said once, so that the searcher can serve another experiment."""
+        self._assess()
+        if self._decision is None or self._has_ended_search:
+            return False
+        self._announce(self._decision)
+        self._has_ended_search = True
+        return True
+
+    def on_step_end(self, iteration: int, trials: Sequence[Trial], **info: Any) -> None:
+        """Write the record into the experiment's directory, if the stopper is among the callbacks."""
+        if trials and self._written_version != self._log.version:
+            self._written_version = self._log.version
+            write_record(self._log, trials[0].storage.experiment_driver_staging_path)  # pyright: ignore[reportOptionalMemberAccess]
+
+    def _listen(self, trial_id: str, result: Mapping[str, Any], done: bool) -> None:
+        log = self._log
+        assert log.space is not None
+        assert log.metric is not None
+        self._seen.add(trial_id)
+        if trial_id not in log.trials:
+            config = log.space.config_in(result)
+            if not config:
+                log.foreign = trial_id
+                log.version += 1
+                return
+            log.start(trial_id, config)
+        if log.trials[trial_id].state != "running":
+            return
+        time = result.get(log.time_attr)
+        if done:
+            log.ends_itself(trial_id)
+        if done if log.max_t is None else time is not None and time >= log.max_t:
+            log.finish(trial_id, next(lookup(result, metric_path(log.metric)), None), time)
+        elif log.max_t is None and len(self._seen) >= _SUSPICIOUS and not log.n_ended and not self._has_warned:
+            self._has_warned = True
+            logger.warning(
+                f"None of {len(self._seen)} trials has ended by itself, and only such trials are taken for complete: "
+                "if a scheduler or another criterion ends them, declare max_t."
+            )
+
+    def _assess(self) -> None:
+        """Compute a certificate if any trial has ended since the last one."""
+        log = self._log
+        if self._decision is not None or log.version == self._assessed_version:
+            return
+        self._assessed_version = log.version
+        if log.mode is None or log.n_ended == 0:
+            return
+        self._latest = assess(log, self._rule)
+        if self._latest.stop:
+            self._decision = self._latest
+
+    def _announce(self, decision: TrialCertificate) -> None:
+        if not self._has_announced:
+            self._has_announced = True
+            how = "Running trials are ended" if self._on_stop == "kill" else "Running trials may end"
+            logger.info(f"The experiment stops. {how}. {decision.summary()}")
+
+
+def _searcher_in(search: Any) -> GPUCBSearch:
+    """Return the GPUCBSearch inside wrappers such as ConcurrencyLimiter.
+
+    Raises:
+        ValueError: If there is none.
+    """
+    inner = search
+    while not isinstance(inner, GPUCBSearch) and hasattr(inner, "searcher"):
+        inner = inner.searcher
+    if not isinstance(inner, GPUCBSearch):
+        raise ValueError(
+            f"search must be a GPUCBSearch, got {search!r}: beside another search algorithm give space, metric and "
+            "mode instead"
+        )
+    return inner
