@@ -125,7 +125,7 @@ class RegretBoundStopper(Stopper, Callback):
     def _begin(self) -> None:
         """Set what belongs to the process."""
         self._assessed_version = -1
-        self._written_version = -1
+        self._directory: str | None = None
         self._has_ended_search = False
         self._has_announced = False
         self._has_warned = False
@@ -159,13 +159,15 @@ class RegretBoundStopper(Stopper, Callback):
         return self._log
 
     def __call__(self, trial_id: str, result: dict[str, Any]) -> bool:
-        """Read a result, and add the latest bound to it. It never ends a single trial."""
+        """Read a result, and add the latest bound to it if it is finite. It never ends a single trial."""
         done = bool(result.get("done"))
         if self._is_alone:
             self._listen(trial_id, result, done)
         elif done:
             self._log.ends_itself(trial_id)
-        result[_BOUND] = math.inf if self._latest is None else self._latest.bound
+        # TensorBoard complains of every infinity.
+        if self._latest is not None and math.isfinite(self._latest.bound):
+            result[_BOUND] = self._latest.bound
         return False
 
     def stop_all(self) -> bool:
@@ -185,11 +187,15 @@ class RegretBoundStopper(Stopper, Callback):
         self._has_ended_search = True
         return True
 
-    def on_step_end(self, iteration: int, trials: Sequence[Trial], **info: Any) -> None:
-        """Write the record into the experiment's directory, if the stopper is among the callbacks."""
-        if trials and self._written_version != self._log.version:
-            self._written_version = self._log.version
-            write_record(self._log, trials[0].storage.experiment_driver_staging_path)  # pyright: ignore[reportOptionalMemberAccess]
+    def on_step_begin(self, iteration: int, trials: Sequence[Trial], **info: Any) -> None:
+        """Note where the experiment keeps its files, if the stopper is among the callbacks."""
+        if trials and trials[0].storage is not None:
+            self._directory = trials[0].storage.experiment_driver_staging_path
+
+    def get_state(self) -> None:
+        """Write the record. Tune asks callbacks for their state when it is about to upload the experiment's files."""
+        if self._directory is not None:
+            write_record(self._log, self._directory)
 
     def _listen(self, trial_id: str, result: Mapping[str, Any], done: bool) -> None:
         log = self._log

@@ -1,0 +1,124 @@
+"""A process of its own that runs an experiment, and prints its certificate as JSON.
+
+run      in a local Ray; with --kill-after N it kills itself by SIGKILL after N trials
+restore  the experiment of such a run
+client   through Ray Client
+nodes    on three nodes, one of which is killed
+"""
+
+import argparse
+import json
+import logging
+import os
+import signal
+import socket
+import threading
+import time
+
+import ray
+from ray import tune
+from ray.cluster_utils import Cluster
+from ray.tune.search.optuna import OptunaSearch
+from regretstop_ray import GPUCBSearch, RegretBoundStopper, certificate_of
+
+from tests.integrations.ray.objectives import EPSILON, one_report, slow_report, space
+
+TRAINABLES = {"run": one_report, "restore": one_report, "client": one_report, "nodes": slow_report}
+
+
+class KillAfter(tune.Callback):
+    """Kills the process that made it, not one that restores it."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.process = os.getpid()
+
+    def on_step_end(self, iteration, trials, **info) -> None:
+        # After the experiment was saved, as the last of a step.
+        if os.getpid() == self.process and sum(t.status == "TERMINATED" for t in trials) >= self.n:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def tuner_for(command: str, directory: str, kind: str, kill_after: int | None) -> tune.Tuner:
+    if kind == "search":
+        search = GPUCBSearch(seed=0)
+        stopper, callbacks = RegretBoundStopper(search, epsilon=EPSILON), []
+    else:
+        search = OptunaSearch(seed=0)
+        stopper = RegretBoundStopper(space=space(), metric="loss", mode="min", epsilon=EPSILON)
+        callbacks = [stopper]
+    if kill_after is not None:
+        callbacks.append(KillAfter(kill_after))
+    return tune.Tuner(
+        TRAINABLES[command],
+        param_space=space(),
+        tune_config=tune.TuneConfig(
+            metric="loss", mode="min", search_alg=search, num_samples=60, reuse_actors=command != "nodes"
+        ),
+        run_config=tune.RunConfig(
+            name="experiment",
+            storage_path=directory,
+            stop=stopper,
+            callbacks=callbacks,
+            verbose=0,
+            failure_config=tune.FailureConfig(max_failures=3),
+        ),
+    )
+
+
+def kill_a_node(cluster: Cluster, node, search: GPUCBSearch, killed: threading.Event) -> None:
+    while search.log.n_ended < 4:
+        time.sleep(0.05)
+    cluster.remove_node(node, allow_graceful=False)
+    killed.set()
+
+
+def main(command: str, directory: str, kind: str, kill_after: int | None) -> None:
+    cluster = None
+    if command == "client":
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        head = {"num_cpus": 2, "include_dashboard": False, "ray_client_server_port": port}
+        cluster = Cluster(initialize_head=True, head_node_args=head)
+        for attempt in range(30):
+            try:
+                ray.init(f"ray://127.0.0.1:{port}", log_to_driver=False)
+                break
+            except ConnectionError:
+                if attempt == 29:
+                    raise
+                time.sleep(1)
+    elif command == "nodes":
+        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
+        ray.init(address=cluster.address, log_to_driver=False, logging_level=logging.ERROR)
+        cluster.wait_for_nodes()
+    else:
+        ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+
+    if command == "restore":
+        tuner = tune.Tuner.restore(os.path.join(directory, "experiment"), TRAINABLES[command])
+    else:
+        tuner = tuner_for(command, directory, kind, kill_after)
+    killed = threading.Event()
+    if command == "nodes":
+        search = tuner._local_tuner._tune_config.search_alg
+        threading.Thread(target=kill_a_node, args=(cluster, nodes[1], search, killed), daemon=True).start()
+    results = tuner.fit()
+    assert killed.is_set() == (command == "nodes")
+    certificate = certificate_of(results)
+    assert certificate is not None
+    print(json.dumps({"n": len(results), **certificate.to_dict()}))
+    ray.shutdown()
+    if cluster is not None:
+        cluster.shutdown()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("command", choices=TRAINABLES)
+    parser.add_argument("directory")
+    parser.add_argument("kind", choices=["search", "alone"], nargs="?", default="search")
+    parser.add_argument("--kill-after", type=int)
+    main(**vars(parser.parse_args()))

@@ -1,0 +1,59 @@
+"""Real processes: killed and restored, through Ray Client, and on three nodes of which one dies."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.integrations.ray.objectives import EPSILON
+
+pytestmark = pytest.mark.xdist_group("ray")
+DRIVER = Path(__file__).with_name("driver.py")
+ROOT = Path(__file__).parents[3]
+
+
+def drive(command: str, directory: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TUNE_GLOBAL_CHECKPOINT_S": "0", "RAY_AIR_NEW_OUTPUT": "0"}
+    call = [sys.executable, str(DRIVER), command, str(directory), *map(str, arguments)]
+    return subprocess.run(
+        call, env=environment, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=240, check=False
+    )
+
+
+def certificate_in(process: subprocess.CompletedProcess[str]) -> dict:
+    assert process.returncode == 0, process.stderr[-3000:]
+    return json.loads(process.stdout.splitlines()[-1])
+
+
+def check(certificate: dict) -> None:
+    assert certificate["stop"]
+    assert certificate["n"] < 60
+    assert certificate["incumbent_value"] < EPSILON  # the minimum is 0
+    assert certificate["trial_id"] is not None
+
+
+@pytest.mark.parametrize("kind", ["search", "alone"])
+def test_killed_and_restored_it_ends_by_its_certificate(tmp_path, kind):
+    killed = drive("run", tmp_path, kind, "--kill-after", 5)
+    assert killed.returncode == -signal.SIGKILL
+    restored = certificate_in(drive("restore", tmp_path))
+    check(restored)
+    # Nothing was lost: what was known at the kill counts, so it needs no more trials than a run from scratch.
+    assert restored["n_observations"] <= restored["n"]
+    # A certified experiment is restored once more: not one trial is added.
+    again = certificate_in(drive("restore", tmp_path))
+    assert again == restored
+
+
+@pytest.mark.parametrize("kind", ["search", "alone"])
+def test_through_ray_client(tmp_path, kind):
+    certificate = certificate_in(drive("client", tmp_path, kind))
+    check(certificate)
+
+
+def test_on_three_nodes_one_of_which_is_killed(tmp_path):
+    check(certificate_in(drive("nodes", tmp_path)))
