@@ -6,7 +6,8 @@ from typing import Any
 from optuna.distributions import BaseDistribution
 from optuna.study import Study, StudyDirection
 
-from regretstop import GPUCB, Float, Space
+from regretstop import GPUCB
+from regretstop.options import check_options
 from regretstop_optuna._space import Distributions, space_from
 
 # A study has one space at a time. A few are kept for samplers that serve several studies.
@@ -27,9 +28,7 @@ class Models:
     """
 
     def __init__(self, **options: Any) -> None:
-        # The space is known after the first trial only, a wrong option should be reported before.
-        lengthscales = getattr(options.get("kernel"), "lengthscales", None) or (1.0,)
-        GPUCB(Space({str(axis): Float(0, 1) for axis in range(len(lengthscales))}), **options)
+        check_options(**options)
         self._options = options
         self._entries: list[tuple[dict[str, BaseDistribution], StudyDirection, GPUCB]] = []
         self.lock = threading.Lock()

@@ -48,6 +48,11 @@ class Observation:
     value: float | None
     number: int
 
+    def same_as(self, other: "Observation") -> bool:
+        """Return whether the two agree; NaN agrees with NaN, and values that cannot be compared do not."""
+        values_agree = self.value == other.value or (self.value != self.value and other.value != other.value)
+        return self.number == other.number and values_agree and _same(self.params, other.params)
+
 
 @dataclass(frozen=True)
 class _Encoded:
@@ -169,7 +174,7 @@ class GPUCB:
                 their numbers.
             pending: Points that are being evaluated.
         """
-        same = len(observations) == len(self._history) and all(map(_is_same, observations, self._history))
+        same = len(observations) == len(self._history) and all(map(Observation.same_as, observations, self._history))
         if not same:
             self._history = list(observations)
             self._forget()
@@ -308,12 +313,6 @@ class GPUCB:
 
 def _is_finite(value: float | None) -> bool:
     return value is not None and math.isfinite(value)
-
-
-def _is_same(one: Observation, other: Observation) -> bool:
-    """Return whether two observations agree; NaN agrees with NaN."""
-    values_agree = one.value == other.value or (one.value != one.value and other.value != other.value)
-    return one.number == other.number and values_agree and _same(one.params, other.params)
 
 
 def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
