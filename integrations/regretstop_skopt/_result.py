@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from regretstop import Categorical, Float, Int, Observation
-
-Parameter = Float | Int | Categorical
+from regretstop.parameters import Parameter
 
 
 def names_of(dimensions: Sequence[Any]) -> list[str]:

@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 from regretstop import GPUCB, Certificate, Kernel, Observation, Rule, Space
 from regretstop.options import check_options
+from regretstop.parameters import Parameter
 from regretstop.rules.default import resolve_rule
-from regretstop_skopt._result import Parameter, names_of, observations_of, parameters_of
+from regretstop_skopt._result import names_of, observations_of, parameters_of
 
 logger = logging.getLogger("regretstop_skopt")
 

@@ -184,6 +184,17 @@ def test_a_longer_history_is_assessed_anew_whatever_was_decided():
     assert [c.stop for c in stopper.certificates] == [True, False]
 
 
+def test_going_on_after_a_stop_is_not_announced_again(caplog):
+    points = [[k] for k in range(6)] * 2
+    stopper = gap()
+    with caplog.at_level(logging.INFO, LOGGER):
+        for extra in range(3):
+            told_so_far = points + points[:extra]
+            assert stopper(told([(0, 5)], told_so_far, list(map(table, told_so_far)))) is True
+    assert len(stopper.certificates) == 3
+    assert len(caplog.records) == 1
+
+
 def test_another_search_starts_afresh():
     stopper = gap(1e-9)
     forest_minimize(parabola, LINE, n_calls=6, n_initial_points=6, random_state=0, callback=stopper)
