@@ -18,10 +18,11 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
         ("any_sampler.py", ["trials, best value", "Stop (UCBbr", "no proof at these settings"]),
         ("ask_and_tell.py", ["trials, best value", "Stop (UCBbr", "Certified optimality gap"]),
         ("no_framework.py", ["evaluations, best value 0.", "Stop (UCBbr", "fitted model"]),
+        ("skopt_gp_minimize.py", ["evaluations, best value 0.", "Stop (UCBbr", "no proof at these settings"]),
     ],
 )
 def test_a_short_script_ends_with_a_certificate(script: str, expected: list[str]) -> None:
-    pytest.importorskip("optuna")
+    pytest.importorskip("skopt" if "skopt" in script else "optuna")
     run = subprocess.run(
         [sys.executable, "-W", "error", EXAMPLES / script],
         capture_output=True,

@@ -424,3 +424,20 @@ def test_numpy_scalars_are_numbers() -> None:
     optimizer = GPUCB(Space({"x": Float(0, 1)}), beta=np.float32(4.0), noise_std=np.float64(0.1), seed=np.int64(3))
     optimizer.tell(optimizer.ask(), np.float32(0.5))
     assert optimizer.certificate(UCBbr(np.float32(0.5), np.float64(0.1))).epsilon == 0.5
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        (Observation({"x": 1.0}, math.nan, 3), True),
+        (Observation({"x": np.float64(1.0)}, math.nan, 3), True),
+        (Observation({"x": 1.0}, 0.0, 3), False),
+        (Observation({"x": 1.0}, None, 3), False),
+        (Observation({"x": 2.0}, math.nan, 3), False),
+        (Observation({"x": 1.0, "y": 1.0}, math.nan, 3), False),
+        (Observation({"x": 1.0}, math.nan, 4), False),
+        (Observation({"x": np.array([1.0, 1.0])}, math.nan, 3), False),
+    ],
+)
+def test_when_observations_are_the_same(other, same):
+    assert Observation({"x": 1.0}, math.nan, 3).same_as(other) is same

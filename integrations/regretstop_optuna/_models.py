@@ -7,7 +7,7 @@ from optuna.distributions import BaseDistribution
 from optuna.study import Study, StudyDirection
 
 from regretstop import GPUCB
-from regretstop.optimizer import check_options
+from regretstop.options import check_options
 from regretstop_optuna._space import Distributions, space_from
 
 # A study has one space at a time. A few are kept for samplers that serve several studies.
@@ -28,7 +28,6 @@ class Models:
     """
 
     def __init__(self, **options: Any) -> None:
-        # The space is known after the first trial only, a wrong option should be reported before.
         check_options(**options)
         self._options = options
         self._entries: list[tuple[dict[str, BaseDistribution], StudyDirection, GPUCB]] = []

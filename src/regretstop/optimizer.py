@@ -17,7 +17,7 @@ from regretstop.maximize import Search, UpperConfidenceBound, sobol_points
 from regretstop.rules.base import Rule
 from regretstop.rules.gap import certified_gap, grid_for, ledger_for, log_n_exact, sloped_axes
 from regretstop.snapshot import Beta, Snapshot
-from regretstop.space import Float, Space
+from regretstop.space import Space
 from regretstop.surrogate import Fit, Surrogate, Treatment
 
 Array = NDArray[np.float64]
@@ -47,6 +47,11 @@ class Observation:
     params: Mapping[str, Any]
     value: float | None
     number: int
+
+    def same_as(self, other: "Observation") -> bool:
+        """Return whether the two agree; NaN agrees with NaN, and values that cannot be compared do not."""
+        values_agree = self.value == other.value or (self.value != self.value and other.value != other.value)
+        return self.number == other.number and values_agree and _same(self.params, other.params)
 
 
 @dataclass(frozen=True)
@@ -169,7 +174,7 @@ class GPUCB:
                 their numbers.
             pending: Points that are being evaluated.
         """
-        same = len(observations) == len(self._history) and all(map(_is_same, observations, self._history))
+        same = len(observations) == len(self._history) and all(map(Observation.same_as, observations, self._history))
         if not same:
             self._history = list(observations)
             self._forget()
@@ -306,20 +311,8 @@ class GPUCB:
         return ledger_for(self.space, _SAMPLER_DELTA, _SAMPLER_N_L, None)
 
 
-def check_options(**options: Any) -> None:
-    """Raise ValueError if arguments of GPUCB are wrong whatever the space will be, which an adapter learns later."""
-    lengthscales = getattr(options.get("kernel"), "lengthscales", None) or (1.0,)
-    GPUCB(Space({str(axis): Float(0, 1) for axis in range(len(lengthscales))}), **options)
-
-
 def _is_finite(value: float | None) -> bool:
     return value is not None and math.isfinite(value)
-
-
-def _is_same(one: Observation, other: Observation) -> bool:
-    """Return whether two observations agree; NaN agrees with NaN."""
-    values_agree = one.value == other.value or (one.value != one.value and other.value != other.value)
-    return one.number == other.number and values_agree and _same(one.params, other.params)
 
 
 def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

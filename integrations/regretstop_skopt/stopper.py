@@ -1,0 +1,154 @@
+"""The callback that ends a search once its regret bound is small enough."""
+
+import logging
+import math
+from typing import Any, Literal
+
+from regretstop import GPUCB, Certificate, Kernel, Observation, Rule, Space
+from regretstop.options import check_options
+from regretstop.parameters import Parameter
+from regretstop.rules.default import resolve_rule
+from regretstop_skopt._result import names_of, observations_of, parameters_of
+
+logger = logging.getLogger("regretstop_skopt")
+
+
+class RegretBoundStopper:
+    """Stops a search once a bound on how much better the optimum can still be falls below ε.
+
+    What the bound is worth stands in the certificate: with the default rule it is the paper's heuristic, and the gap
+    that is certified given the model stands beside it (`docs/guide.md`).
+
+        result = gp_minimize(f, dimensions, n_calls=200, callback=RegretBoundStopper(epsilon=0.01))
+
+        while not stopper(optimizer.tell(x, f(x))):   # x from optimizer.ask()
+            ...
+
+        search.fit(X, y, callback=RegretBoundStopper(epsilon=0.01))    # search is a BayesSearchCV
+
+    It fits a model of its own to `x_iters` and `func_vals`, so any optimizer will do, points given as `x0` and `y0`
+    count in full, and the search draws the same points as without it. scikit-optimize calls it after the first batch
+    of given points: a search that is already good enough then ends with no new evaluation.
+
+    A call with a longer history assesses it anew, whatever was decided before; one with the same history costs
+    nothing. When the space changes, or the history does not go on from the one before, another search has begun and
+    everything starts afresh: each of the spaces of a `BayesSearchCV` is certified, and stopped, on its own.
+
+    Values are taken as scikit-optimize holds them, to be minimised. For `BayesSearchCV` they are minus the scores, so
+    ε is in units of the score, and `certificate.incumbent_value` is minus the score: a result does not tell where it
+    comes from. `certificate.incumbent` is an index into `x_iters`.
+
+    Evaluations that are not finite are left out. A search that cannot be modelled gets an infinite bound with the
+    reason, says so once as a warning, and goes on. A `space_constraint` is not known to the model: its bound is about
+    the whole box, which holds for the part of it that is allowed but is seldom small.
+
+    It can be pickled and copied at any time, as `CheckpointSaver` and a fitted `BayesSearchCV` do.
+
+    Args:
+        epsilon: ε in the objective's units; needed unless a rule is given.
+        delta: δ in (0, 1), the probability with which a bound may fail.
+        rule: A stopping rule; it overrides the two numbers. `UCBbr(epsilon, delta)` if None.
+        kernel: Kernel of the model; declared lengthscales belong to the dimensions that vary, in the order of
+            `result.space` (alphabetical for `BayesSearchCV`).
+        noise_std: Deviation of the observation noise in the objective's units, or "learned".
+        hyperparameters: "map" estimates those of the kernel, "fixed" declares them.
+        mean: The constant mean of what is minimised, for hyperparameters="fixed".
+
+    Raises:
+        ValueError: If an argument is out of its range.
+    """
+
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        delta: float = 0.05,
+        rule: Rule | None = None,
+        *,
+        kernel: Kernel | None = None,
+        noise_std: float | Literal["learned"] = "learned",
+        hyperparameters: Literal["map", "fixed"] = "map",
+        mean: float = 0.0,
+    ) -> None:
+        self._rule = resolve_rule(epsilon, delta, rule)
+        self._options: dict[str, Any] = {
+            "kernel": kernel,
+            "noise_std": noise_std,
+            "hyperparameters": hyperparameters,
+            "mean": mean,
+            "seed": 0,  # the same data give the same certificate; the search's own generator is never touched
+        }
+        check_options(**self._options)
+        self._start([], {}, None)
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """The latest certificate; None before the first call."""
+        return self._certificates[-1] if self._certificates else None
+
+    @property
+    def certificates(self) -> list[Certificate]:
+        """The certificates of the current search, one for each call that brought evaluations."""
+        return list(self._certificates)
+
+    @property
+    def observations(self) -> list[Observation]:
+        """The evaluations of the current search, as of the last call."""
+        return list(self._observations)
+
+    def __call__(self, result: Any) -> bool:
+        """Return whether the search is good enough.
+
+        Args:
+            result: What scikit-optimize hands to a callback, and what `Optimizer.tell` returns. It is only read.
+        """
+        names, obstacle = names_of(result.space.dimensions), None
+        parameters: dict[str, Parameter] = {}
+        try:
+            parameters = parameters_of(result.space.dimensions)
+        except ValueError as error:
+            obstacle = str(error)
+        observations = observations_of(result)
+        if not (names == self._names and parameters == self._parameters and self._goes_on(observations)):
+            self._start(names, parameters, obstacle)
+        previous = self.certificate
+        if previous is not None and len(observations) == len(self._observations):
+            return previous.stop
+        self._observations = observations
+        certificate = self._certify()
+        self._certificates.append(certificate)
+        if certificate.stop and not (previous is not None and previous.stop):
+            logger.info(f"The search stops: {certificate.summary()}")
+        return certificate.stop
+
+    def _start(self, names: list[str], parameters: dict[str, Parameter], obstacle: str | None) -> None:
+        self._names = names
+        self._parameters = parameters
+        self._obstacle = obstacle
+        if obstacle is None and all(parameter.count == 1 for parameter in parameters.values()):
+            self._obstacle = "the search has no dimension that varies"
+        self._model: GPUCB | None = None
+        self._observations: list[Observation] = []
+        self._certificates: list[Certificate] = []
+        self._warned = False
+
+    def _goes_on(self, observations: list[Observation]) -> bool:
+        """Return whether the history goes on from the one that was assessed last."""
+        known = self._observations
+        return len(observations) >= len(known) and all(map(Observation.same_as, known, observations))
+
+    def _certify(self) -> Certificate:
+        obstacle = self._obstacle
+        if obstacle is None:
+            try:
+                if self._model is None:
+                    self._model = GPUCB(Space(self._parameters), direction="minimize", **self._options)
+                self._model.replace_history(self._observations)
+                return self._model.certificate(self._rule)
+            except (ArithmeticError, ValueError) as error:
+                # A numerical accident must not end a search that is going well.
+                obstacle = f"the model could not be fitted: {error}"
+        if not self._warned:
+            self._warned = True
+            logger.warning(f"No regret bound for the search: {obstacle}. It runs on.")
+        n = sum(o.value is not None and math.isfinite(o.value) for o in self._observations)
+        return self._rule.undecided(obstacle, n_observations=n, n_excluded=len(self._observations) - n)
