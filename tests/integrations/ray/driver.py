@@ -34,8 +34,8 @@ class KillAfter(tune.Callback):
         self.process = os.getpid()
 
     def on_step_end(self, iteration, trials, **info) -> None:
-        # After the experiment was saved, as the last of a step.
         if os.getpid() == self.process and sum(t.status == "TERMINATED" for t in trials) >= self.n:
+            time.sleep(1)  # Tune uploads the experiment's state in another thread; without it nothing could be restored
             os.kill(os.getpid(), signal.SIGKILL)
 
 
