@@ -48,12 +48,12 @@ class Posterior(Protocol):
 
     @property
     def lengthscales(self) -> Array:
-        """ℓ, shape (d,)."""
+        """ℓ, shape (d,); where the kernel is None only the search for a maximum uses it, and a guess will do."""
         ...
 
     @property
-    def kernel(self) -> Kernel:
-        """The kernel family, which knows how steep its draws are."""
+    def kernel(self) -> Kernel | None:
+        """The kernel family, which knows how steep its draws are; None where nobody knows."""
         ...
 
     def mean_std(self, points: Array) -> tuple[Array, Array]:
