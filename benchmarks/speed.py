@@ -23,7 +23,7 @@ from benchmarks.slsqp import bound_by_slsqp
 from benchmarks.timing import Setup, interleaved, is_one_thread, machine
 from regretstop import GPUCB, Matern52, UCBbr, instantaneous_regret_bound
 from regretstop.optimizer import Observation
-from regretstop.surrogate import Surrogate
+from regretstop.surrogate import NativeSurrogate
 
 SIZES = (20, 50, 100, 200)
 _DIM = 4
@@ -124,14 +124,11 @@ def _imports(repetitions: int) -> dict[str, Any]:
     return result
 
 
-def _surrogate() -> Surrogate:
-    return Surrogate(
-        np.zeros(_DIM, dtype=np.intp),
-        kernel=Matern52(),
-        noise_std="learned",
-        hyperparameters="map",
-        mean=0.0,
-    )
+def _surrogate() -> NativeSurrogate:
+    return NativeSurrogate(kernel=Matern52(), noise_std="learned", hyperparameters="map", mean=0.0)
+
+
+_WHERE: dict[str, Any] = {"categories": np.zeros(_DIM, dtype=np.intp), "sign": 1.0}
 
 
 def _fit(n: int, repetitions: int) -> dict[str, Any]:
@@ -149,13 +146,13 @@ def _fit(n: int, repetitions: int) -> dict[str, Any]:
 
     def cold(repetition: int) -> Callable[[], object]:
         points, values = data(repetition)
-        return lambda: _surrogate().fit(points, values)
+        return lambda: _surrogate().fit(points, values, **_WHERE)
 
     def warm(repetition: int) -> Callable[[], object]:
         points, values = data(repetition)
         surrogate = _surrogate()
-        surrogate.fit(points[:-1], values[:-1])
-        return lambda: surrogate.fit(points, values)
+        surrogate.fit(points[:-1], values[:-1], **_WHERE)
+        return lambda: surrogate.fit(points, values, **_WHERE)
 
     def botorch(repetition: int) -> Callable[[], object]:
         points, values = data(repetition)

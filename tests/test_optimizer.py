@@ -24,7 +24,7 @@ from regretstop import (
     UCBbr,
     minimize,
 )
-from regretstop.surrogate import Surrogate
+from regretstop.surrogate import NativeSurrogate
 from tests import oracle
 from tests.histories import FINITE, INFINITE, SPACES, History, declared, histories, options_of, random_history
 
@@ -282,13 +282,13 @@ def test_it_pickles() -> None:
 
 def test_one_history_is_fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     fits: list[int] = []
-    fit = Surrogate.fit
+    fit = NativeSurrogate.fit
 
-    def counted(self: Surrogate, points: Any, values: Any) -> Any:
+    def counted(self: NativeSurrogate, points: Any, values: Any, **space: Any) -> Any:
         fits.append(len(values))
-        return fit(self, points, values)
+        return fit(self, points, values, **space)
 
-    monkeypatch.setattr(Surrogate, "fit", counted)
+    monkeypatch.setattr(NativeSurrogate, "fit", counted)
     history = random_history(SPACES["a table"], 8, seed=0)
     optimizer = history.told(beta="matched")
     optimizer.ask()

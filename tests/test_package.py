@@ -25,6 +25,7 @@ PUBLIC = {
     "Rule",
     "Space",
     "SquaredExponential",
+    "Surrogate",
     "UCBbr",
     "instantaneous_regret_bound",
     "minimize",

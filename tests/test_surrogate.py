@@ -1,6 +1,7 @@
 """Estimating hyperparameters: the likelihood and its gradient, one history one fit, and sensible numbers."""
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from regretstop import Matern52, SquaredExponential
 from regretstop.kernels import Embedding, Kernel
 from regretstop.likelihood import LENGTHSCALE_PRIOR, NOISE_STD_PRIOR, PRIOR_STD_PRIOR, HyperparameterDensity
 from regretstop.standardize import standardize
-from regretstop.surrogate import Fit, Surrogate
+from regretstop.surrogate import Fit, NativeSurrogate
 from tests import oracle
 from tests.draws import FourierDraws
 
@@ -109,9 +110,20 @@ def test_what_cannot_be_factorised_is_infinitely_implausible() -> None:
 # ---- The fit -----------------------------------------------------------------------------------------------------
 
 
-def surrogate_for(categories: np.ndarray, **options: Any) -> Surrogate:
+@dataclass
+class Fitter:
+    """A surrogate in one space, maximising."""
+
+    surrogate: NativeSurrogate
+    categories: np.ndarray
+
+    def fit(self, points: np.ndarray, values: np.ndarray) -> Fit:
+        return self.surrogate.fit(points, values, categories=self.categories, sign=1.0)
+
+
+def surrogate_for(categories: np.ndarray, **options: Any) -> Fitter:
     defaults = {"kernel": Matern52(), "noise_std": "learned", "hyperparameters": "map", "mean": 0.0}
-    return Surrogate(categories, **defaults | options)
+    return Fitter(NativeSurrogate(**defaults | options), categories)
 
 
 def numbers_of(fit: Fit) -> list[Any]:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from regretstop import Kernel, Rule
+from regretstop import Kernel, Rule, Surrogate
 from regretstop.rules.default import resolve_rule
 from regretstop_optuna._certify import require_one_objective
 from regretstop_optuna._logging import logger
@@ -51,6 +51,7 @@ class RegretBoundCallback:
         noise_std: Deviation of the observation noise in the objective's units, or "learned".
         hyperparameters: "map" estimates those of the kernel, "fixed" declares them.
         mean: The objective's constant mean, for hyperparameters="fixed".
+        surrogate: A surrogate in place of the native one; it excludes the four before it.
 
     Raises:
         ValueError: If an argument is out of its range; on the first call if the study has several
@@ -67,6 +68,7 @@ class RegretBoundCallback:
         noise_std: float | Literal["learned"] = "learned",
         hyperparameters: Literal["map", "fixed"] = "map",
         mean: float = 0.0,
+        surrogate: Surrogate | None = None,
     ) -> None:
         self._rule = resolve_rule(epsilon, delta, rule)
         self._models = Models(
@@ -74,6 +76,7 @@ class RegretBoundCallback:
             noise_std=noise_std,
             hyperparameters=hyperparameters,
             mean=mean,
+            surrogate=surrogate,
             seed=0,
         )
         self._announced = False

@@ -8,7 +8,7 @@ from optuna.samplers import BaseSampler, RandomSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from regretstop import Kernel
+from regretstop import Kernel, Surrogate
 from regretstop_optuna._attributes import publish_proposal
 from regretstop_optuna._certify import require_one_objective
 from regretstop_optuna._joint import joint_distributions
@@ -43,6 +43,7 @@ class GPUCBSampler(BaseSampler):
         noise_std: Deviation of the observation noise in the objective's units, or "learned".
         hyperparameters: "map" estimates those of the kernel, "fixed" declares them.
         mean: The objective's constant mean, for hyperparameters="fixed".
+        surrogate: A surrogate in place of the native one; it excludes the four before it.
         independent_sampler: Sampler for the parameters outside the joint space; a `RandomSampler`
             with the same seed if None.
 
@@ -60,6 +61,7 @@ class GPUCBSampler(BaseSampler):
         noise_std: float | Literal["learned"] = "learned",
         hyperparameters: Literal["map", "fixed"] = "map",
         mean: float = 0.0,
+        surrogate: Surrogate | None = None,
         independent_sampler: BaseSampler | None = None,
     ) -> None:
         if not isinstance(n_startup_trials, int) or n_startup_trials < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -70,6 +72,7 @@ class GPUCBSampler(BaseSampler):
             noise_std=noise_std,
             hyperparameters=hyperparameters,
             mean=mean,
+            surrogate=surrogate,
             n_initial=n_startup_trials,
             seed=seed,
         )

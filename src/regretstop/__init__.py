@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from regretstop.rules.optimality_gap import OptimalityGap
     from regretstop.rules.ucb_br import UCBbr
     from regretstop.space import Categorical, Float, Int, Space
+    from regretstop.surrogate import Surrogate
 
 __all__ = [
     "GPUCB",
@@ -33,6 +34,7 @@ __all__ = [
     "Rule",
     "Space",
     "SquaredExponential",
+    "Surrogate",
     "UCBbr",
     "instantaneous_regret_bound",
     "minimize",
@@ -56,6 +58,7 @@ _HOME = {
     "Float": "space",
     "Int": "space",
     "Space": "space",
+    "Surrogate": "surrogate",
 }
 
 

@@ -15,10 +15,10 @@ from regretstop.confidence import RiskLedger
 from regretstop.kernels import Kernel, Matern52
 from regretstop.maximize import Search, UpperConfidenceBound, sobol_points
 from regretstop.rules.base import Rule
-from regretstop.rules.gap import certified_gap, grid_for, ledger_for, log_n_exact, sloped_axes
+from regretstop.rules.gap import certified_gap, grid_for, ledger_for, log_n_exact, sloped_axes, slopes_are_known
 from regretstop.snapshot import Beta, Snapshot
 from regretstop.space import Space
-from regretstop.surrogate import Fit, Surrogate, Treatment
+from regretstop.surrogate import Fit, NativeSurrogate, Surrogate, Treatment
 
 Array = NDArray[np.float64]
 Direction = Literal["maximize", "minimize"]
@@ -76,11 +76,15 @@ class GPUCB:
         direction: "maximize" or "minimize".
         beta: β of the acquisition μ + √β σ, as in BoTorch (4.0 is √β = 2, the paper's experiment); "theory" for the
             paper's β_t; "matched" for the width √α of the certified optimality gap, whose maximiser is the point
-            that keeps the gap from closing.
+            that keeps the gap from closing. Where the kernel's slopes are not known (a surrogate of your own on a
+            continuous axis), "theory" leaves out the term for them, and "matched" becomes "theory".
         kernel: The kernel: a bare family where its hyperparameters are estimated.
         noise_std: Deviation of the observation noise: "learned", or a number in the objective's units (0: none).
         hyperparameters: "map" estimates them; "fixed" declares kernel, noise and mean, which is the theorem's setting.
         mean: The constant mean of the objective, for "fixed"; otherwise it is estimated.
+        surrogate: A surrogate in place of the native one, such as `regretstop_gpytorch.GPyTorchSurrogate`. It brings
+            its own kernel, noise, hyperparameters and mean. What does not go with the space is reported by the first
+            `ask` or certificate.
         n_initial: Observations before the model is used; points of a scrambled Sobol sequence until then.
         seed: Seed of everything random; None for a fresh one.
 
@@ -98,6 +102,7 @@ class GPUCB:
         noise_std: float | Literal["learned"] = "learned",
         hyperparameters: Treatment = "map",
         mean: float = 0.0,
+        surrogate: Surrogate | None = None,
         n_initial: int = 5,
         seed: int | None = None,
     ) -> None:
@@ -113,16 +118,20 @@ class GPUCB:
         self.space = space
         self._sign = 1.0 if direction == "maximize" else -1.0
         self._beta: Beta = beta
-        self._treatment = hyperparameters
         self._n_initial = n_initial
         self._seed = int(np.random.default_rng().integers(2**31)) if seed is None else int(seed)
-        self._surrogate = Surrogate(
-            space.categories,
-            kernel=Matern52() if kernel is None else kernel,
-            noise_std=noise_std,
-            hyperparameters=hyperparameters,
-            mean=self._sign * mean,
-        )
+        if surrogate is None:
+            surrogate = NativeSurrogate(
+                kernel=Matern52() if kernel is None else kernel,
+                noise_std=noise_std,
+                hyperparameters=hyperparameters,
+                mean=mean,
+            )
+            surrogate.n_estimated(space.categories)  # a wrong number of lengthscales is reported at once
+        else:
+            _check_surrogate(surrogate, kernel=kernel, noise_std=noise_std, hyperparameters=hyperparameters, mean=mean)
+        self._surrogate: Surrogate = surrogate
+        self._n_estimated: int | None = None
         self._history: list[Observation] = []
         self._pending: list[Mapping[str, Any]] = []
         self._encoded: _Encoded | None = None
@@ -134,7 +143,12 @@ class GPUCB:
         return tuple(self._history)
 
     def ask(self) -> dict[str, Any]:
-        """Return the next parameters to evaluate; they stay pending until they are told."""
+        """Return the next parameters to evaluate; they stay pending until they are told.
+
+        Raises:
+            ValueError: If the surrogate does not go with the space.
+        """
+        self._count_estimated()
         data = self._encode()
         pending = self._encode_all(self._pending)
         if len(data.values) + len(pending) < self._n_initial or len(data.values) == 0:
@@ -188,14 +202,15 @@ class GPUCB:
         """Return the data and the model as a rule sees them."""
         data = self._encode()
         n = len(data.values)
-        fewest = _FEWEST if self._treatment == "fixed" else max(_FEWEST, self.space.dim + 4)
+        n_estimated = self._count_estimated()
+        fewest = max(_FEWEST, n_estimated + 1)
         obstacle: str | None = None
         fit: Fit | None = None
         searches: tuple[Search, ...] = ()
         if n < fewest:
             obstacle = f"too few observations: {n} of at least {fewest}"
-            if self._treatment != "fixed":
-                obstacle += f", one more than the {self.space.dim + 3} numbers that the model estimates from them"
+            if n_estimated >= _FEWEST:
+                obstacle += f", one more than the {n_estimated} numbers that the model estimates from them"
         elif not np.any(data.inside):
             obstacle = "no observation lies in the space"
         else:
@@ -211,12 +226,18 @@ class GPUCB:
             values=self._sign * data.values[data.inside],
             scale=fit.data.scale if fit else 1.0,
             beta=self._beta,
-            guarantee="theorem" if self._treatment == "fixed" else "model",
+            guarantee=self._surrogate.guarantee,
             n_observations=n,
             n_excluded=data.n_excluded,
             test=max(n - fewest + 1, 1),
             obstacle=obstacle,
         )
+
+    def _count_estimated(self) -> int:
+        """Return how many numbers the surrogate estimates in this space, which is also the check of the two."""
+        if self._n_estimated is None:
+            self._n_estimated = self._surrogate.n_estimated(self.space.categories)
+        return self._n_estimated
 
     def _forget(self) -> None:
         self._encoded = None
@@ -258,7 +279,7 @@ class GPUCB:
 
     def _fit(self, data: _Encoded) -> tuple[Fit, tuple[Search, ...]]:
         if self._fitted is None:
-            fit = self._surrogate.fit(data.points, data.values)
+            fit = self._surrogate.fit(data.points, data.values, categories=self.space.categories, sign=self._sign)
             inside = data.points[data.inside]
             self._fitted = (
                 fit,
@@ -292,23 +313,36 @@ class GPUCB:
         if self._beta == "matched":
             snapshot = replace(self.snapshot(), searches=searches, posteriors=tuple(s.posterior for s in searches))
             if snapshot.obstacle is None:
-                query = certified_gap(snapshot, self._ledger).query
-                if query is not None:
-                    return query
+                gap = certified_gap(snapshot, self._ledger)
+                if gap is not None and gap.query is not None:
+                    return gap.query
         return searches[0].maximize(UpperConfidenceBound(self._sqrt_beta(searches[0]))).point
 
     def _sqrt_beta(self, search: Search) -> float:
         if not isinstance(self._beta, str):
             return math.sqrt(self._beta)
         dim = int(np.sum(sloped_axes(self.space)))
-        slopes = grid_for(self.space, search.posterior, self._ledger).slopes
-        reach = dim * math.exp(float(np.mean(np.log(slopes)))) if dim else 0.0
+        reach = 0.0
+        if dim and slopes_are_known(self.space, search.posterior):
+            slopes = grid_for(self.space, search.posterior, self._ledger).slopes
+            reach = dim * math.exp(float(np.mean(np.log(slopes))))
         t = len(self._encode().values) + 1
         return theory_sqrt_beta(t, dim, _SAMPLER_DELTA, reach, log_n_exact(self.space))
 
     @property
     def _ledger(self) -> RiskLedger:
         return ledger_for(self.space, _SAMPLER_DELTA, _SAMPLER_N_L, None)
+
+
+def _check_surrogate(surrogate: object, **options: object) -> None:
+    """Raise ValueError if it is no surrogate, or options of the native one are given beside it."""
+    if isinstance(surrogate, type) or not isinstance(surrogate, Surrogate):
+        raise ValueError(f"surrogate must have guarantee, n_estimated and fit, got {surrogate!r}")
+    defaults = {"kernel": None, "noise_std": "learned", "hyperparameters": "map", "mean": 0.0}
+    given = {name: value for name, value in options.items() if value != defaults[name]}
+    if given:
+        words = ", ".join(f"{name}={value!r}" for name, value in given.items())
+        raise ValueError(f"a surrogate brings its own {', '.join(given)}: leave out {words}")
 
 
 def _is_finite(value: float | None) -> bool:

@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 # Relative to s²: a kernel matrix that is not positive definite in floating point gets the smallest of these
 # that helps on its diagonal. It acts as noise, so the posterior reports it.
-_JITTERS = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)
+JITTERS = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)
 
 
 class Posterior(Protocol):
@@ -48,12 +48,12 @@ class Posterior(Protocol):
 
     @property
     def lengthscales(self) -> Array:
-        """ℓ, shape (d,)."""
+        """ℓ, shape (d,); where the kernel is None only the search for a maximum uses it, and a guess will do."""
         ...
 
     @property
-    def kernel(self) -> Kernel:
-        """The kernel family, which knows how steep its draws are."""
+    def kernel(self) -> Kernel | None:
+        """The kernel family, which knows how steep its draws are; None where nobody knows."""
         ...
 
     def mean_std(self, points: Array) -> tuple[Array, Array]:
@@ -205,7 +205,7 @@ def cholesky(covariance: Array, prior_variance: float) -> tuple[Array, float]:
         numpy.linalg.LinAlgError: If the largest jitter is not enough.
     """
     smallest = 1e-8 * math.sqrt(prior_variance)
-    for relative in _JITTERS:
+    for relative in JITTERS:
         jitter = relative * prior_variance
         attempt = covariance if jitter == 0.0 else covariance + jitter * np.eye(len(covariance))
         factor, info = lapack.dpotrf(attempt, lower=1, clean=1)

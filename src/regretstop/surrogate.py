@@ -1,10 +1,10 @@
-"""Fitting the Gaussian process to observations: fixed hyperparameters, or their posterior mode (MAP)."""
+"""What the optimizer asks of a surrogate, and the native one: fixed hyperparameters, or their posterior mode (MAP)."""
 
 import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,9 @@ _LOG_NOISE_STD = (math.log(NOISE_STD_FLOOR), math.log(10.0))
 _START_LENGTHSCALE, _START_PRIOR_STD, _START_NOISE_STD = math.log(0.5), 0.0, math.log(1e-2)
 # Above this many observations the hyperparameters come from every second, fourth, … one; the posterior uses all.
 _MAX_FIT = 256
-_MOST_NOISE = 1e8
+# A declared σ is taken for at most this many standardised units: σ² stays finite where the values hardly differ, and
+# the cap is far above what leaves any trace of f.
+MOST_NOISE = 1e8
 # The mode at the last of 8, 16, 32, … observations starts the search at the present number; with few observations,
 # where several modes compete, it starts from the prior medians as well.
 _FIRST_CHECKPOINT = 8
@@ -45,18 +47,53 @@ class Fit:
     data: Standardized
 
 
-class Surrogate:
+@runtime_checkable
+class Surrogate(Protocol):
+    """A recipe that turns observations into posteriors.
+
+    The same observations in the same order must give the same fit, whatever was fitted before: a process that is
+    started again has to come to the same certificate. One recipe may serve several spaces and directions.
+    """
+
+    @property
+    def guarantee(self) -> Literal["theorem", "model"]:
+        """What its certificates are: "theorem" if every hyperparameter is declared, "model" if any is estimated."""
+        ...
+
+    def n_estimated(self, categories: NDArray[np.intp]) -> int:
+        """Return how many numbers a fit estimates; nothing is certified from as many observations or fewer.
+
+        Args:
+            categories: Number of categories per axis of the space, 0 for a numeric axis; shape (d,).
+
+        Raises:
+            ValueError: If the surrogate does not go with such a space.
+        """
+        ...
+
+    def fit(self, points: Array, values: Array, *, categories: NDArray[np.intp], sign: float) -> Fit:
+        """Return the posteriors given observations.
+
+        Args:
+            points: Encoded points, shape (n, d), n ≥ 1; repeats allowed.
+            values: Values of the maximised objective, finite, in its own units, shape (n,).
+            categories: Number of categories per axis of the space, 0 for a numeric axis; shape (d,).
+            sign: 1, or −1 where the values are those of the objective times −1: a declared mean has to follow.
+        """
+        ...
+
+
+class NativeSurrogate:
     """An exact Gaussian process on the unit cube.
 
     The same observations in the same order always give the same fit: a MAP search starts from the prior medians
     or from the mode at an earlier, fixed number of observations (8, 16, 32, …), never from whatever was fitted last.
 
     Args:
-        categories: Number of categories per axis, 0 for a numeric axis; shape (d,).
         kernel: The kernel; with hyperparameters="fixed" it carries lengthscales and outputscale.
         noise_std: "learned", or σ in the objective's units; 0 for a noise-free objective.
         hyperparameters: "map" or "fixed".
-        mean: The constant mean in the maximised objective's units; used with "fixed" only.
+        mean: The constant mean of the objective; used with "fixed" only.
 
     Raises:
         ValueError: If the kernel's numbers, the noise and the treatment do not go together.
@@ -64,49 +101,71 @@ class Surrogate:
 
     def __init__(
         self,
-        categories: NDArray[np.intp],
         *,
         kernel: Kernel,
         noise_std: float | Literal["learned"],
         hyperparameters: Treatment,
         mean: float,
     ) -> None:
-        check_treatment(kernel, noise_std, hyperparameters, len(categories))
-        self._embedding = Embedding(categories)
+        check_treatment(kernel, noise_std, hyperparameters)
         self._kernel = kernel
         self._noise_std = noise_std
         self._treatment = hyperparameters
         self._mean = mean
         self._checkpoints: dict[int, tuple[bytes, Array]] = {}
 
-    def fit(self, points: Array, values: Array) -> Fit:
-        """Fit to encoded points, shape (n, d), and values of the maximised objective, shape (n,), n ≥ 1."""
+    @property
+    def guarantee(self) -> Literal["theorem", "model"]:
+        """What its certificates are: "theorem" for declared hyperparameters, "model" for estimated ones."""
+        return "theorem" if self._treatment == "fixed" else "model"
+
+    def n_estimated(self, categories: NDArray[np.intp]) -> int:
+        """Return how many numbers a fit estimates: ℓ, s, σ and the mean.
+
+        Raises:
+            ValueError: If the declared lengthscales are not one per axis.
+        """
+        if self._treatment != "fixed":
+            return len(categories) + 3
+        given = self._kernel.lengthscales
+        if len(given or ()) != len(categories):
+            raise ValueError(f"lengthscales must have one number per free axis ({len(categories)}), got {given!r}")
+        return 0
+
+    def fit(self, points: Array, values: Array, *, categories: NDArray[np.intp], sign: float) -> Fit:
+        """Return the posterior given encoded points, shape (n, d), and values of the maximised objective, shape (n,).
+
+        Args:
+            points: Encoded points, shape (n, d), n ≥ 1; repeats allowed.
+            values: Values of the maximised objective, finite, in its own units, shape (n,).
+            categories: Number of categories per axis of the space, 0 for a numeric axis; shape (d,).
+            sign: 1, or −1 where the values are those of the objective times −1.
+        """
+        embedding = Embedding(categories)
         if self._treatment == "fixed":
-            return self._declared(points, values)
+            return self._declared(points, values, embedding, sign * self._mean)
         data = standardize(values)
-        # A stride that doubles keeps the subset a prefix of the next one, so that earlier modes still serve.
-        stride = 1 << max(math.ceil(math.log2(len(values) / _MAX_FIT)), 0)
-        subset = slice(None, None, stride)
-        parameters = self._mode(points[subset], values[subset])
+        subset = thinned(len(values))
+        parameters = self._mode(points[subset], values[subset], embedding)
         # The subset was standardised by its own spread; what it found is carried to the spread of all the values.
-        if stride > 1:
+        if subset.step > 1:
             ratio = standardize(values[subset]).scale / data.scale
             parameters = Hyperparameters(
                 parameters.lengthscales, parameters.prior_std * ratio, parameters.noise_std * ratio
             )
-        return Fit((self._posterior(points, data.values, parameters, mean=None),), data)
+        return Fit((self._posterior(points, data.values, parameters, embedding, mean=None),), data)
 
-    def _declared(self, points: Array, values: Array) -> Fit:
+    def _declared(self, points: Array, values: Array, embedding: Embedding, mean: float) -> Fit:
         assert self._kernel.lengthscales is not None  # checked in __init__
         assert self._kernel.outputscale is not None
         scale = math.sqrt(self._kernel.outputscale)
-        data = Standardized((values - self._mean) / scale, self._mean, scale, 0, has_spread=True)
+        data = Standardized((values - mean) / scale, mean, scale, 0, has_spread=True)
         noise_std = float(self._noise_std) / scale
         parameters = Hyperparameters(np.array(self._kernel.lengthscales), 1.0, noise_std)
-        return Fit((self._posterior(points, data.values, parameters, mean=0.0),), data)
+        return Fit((self._posterior(points, data.values, parameters, embedding, mean=0.0),), data)
 
     def _posterior(
-        self, points: Array, values: Array, parameters: Hyperparameters, mean: float | None
+        self, points: Array, values: Array, parameters: Hyperparameters, embedding: Embedding, mean: float | None
     ) -> GaussianProcess:
         merged, means, repeats, _ = merge_duplicates(points, values, np.ones(len(values)))
         return GaussianProcess(
@@ -114,43 +173,49 @@ class Surrogate:
             means,
             repeats,
             kernel=self._kernel,
-            embedding=self._embedding,
+            embedding=embedding,
             lengthscales=parameters.lengthscales,
             prior_std=parameters.prior_std,
             noise_std=parameters.noise_std,
             mean=mean,
         )
 
-    def _mode(self, points: Array, values: Array) -> Hyperparameters:
+    def _mode(self, points: Array, values: Array, embedding: Embedding) -> Hyperparameters:
         """Return the MAP hyperparameters, started from the mode at the last checkpoint below n."""
         n = len(values)
         starts: list[Array] = []
         if n > _FIRST_CHECKPOINT:
             size = _FIRST_CHECKPOINT << int(math.log2((n - 1) / _FIRST_CHECKPOINT))
-            starts.append(self._checkpoint(points[:size], values[:size]))
-        density = self._density(points, values)
+            starts.append(self._checkpoint(points[:size], values[:size], embedding))
+        density = self._density(points, values, embedding)
         if n <= _FEW:
             starts.append(medians(density))
         return density.unpack(find_mode(density, starts))
 
-    def _checkpoint(self, points: Array, values: Array) -> Array:
+    def _checkpoint(self, points: Array, values: Array, embedding: Embedding) -> Array:
         """Return the mode found from the prior medians alone, so that it depends on nothing but these data."""
-        key = hashlib.blake2b(points.tobytes() + values.tobytes(), digest_size=16).digest()
+        seen = points.tobytes() + values.tobytes() + repr(embedding.categories).encode()
+        key = hashlib.blake2b(seen, digest_size=16).digest()
         cached = self._checkpoints.get(len(values))
         if cached is not None and cached[0] == key:
             return cached[1]
-        density = self._density(points, values)
+        density = self._density(points, values, embedding)
         mode = find_mode(density, [medians(density)])
         self._checkpoints[len(values)] = (key, mode)
         return mode
 
-    def _density(self, points: Array, values: Array) -> HyperparameterDensity:
+    def _density(self, points: Array, values: Array, embedding: Embedding) -> HyperparameterDensity:
         data = standardize(values)
-        # The cap keeps σ² finite where the values hardly differ, and is far above what leaves any trace of f.
-        noise_std = None if self._noise_std == "learned" else min(float(self._noise_std) / data.scale, _MOST_NOISE)
-        return HyperparameterDensity(
-            points, data.values, kernel=self._kernel, embedding=self._embedding, noise_std=noise_std
-        )
+        noise_std = None if self._noise_std == "learned" else min(float(self._noise_std) / data.scale, MOST_NOISE)
+        return HyperparameterDensity(points, data.values, kernel=self._kernel, embedding=embedding, noise_std=noise_std)
+
+
+def thinned(n: int) -> slice:
+    """Return which of n observations the hyperparameters are estimated from: every one, or every 2nd, 4th and so on.
+
+    A stride that doubles keeps the subset a prefix of the next one, so that earlier modes still serve.
+    """
+    return slice(None, None, 1 << max(math.ceil(math.log2(n / _MAX_FIT)), 0))
 
 
 def medians(density: HyperparameterDensity) -> Array:
@@ -179,7 +244,7 @@ def find_mode(density: HyperparameterDensity, starts: Sequence[Array]) -> Array:
     return best
 
 
-def check_treatment(kernel: Kernel, noise_std: object, hyperparameters: str, dim: int) -> None:
+def check_treatment(kernel: Kernel, noise_std: object, hyperparameters: str) -> None:
     """Raise ValueError, naming argument and value, unless the surrogate's arguments go together."""
     if hyperparameters not in ("map", "fixed"):
         raise ValueError(f"hyperparameters must be 'map' or 'fixed', got {hyperparameters!r}")
@@ -191,8 +256,6 @@ def check_treatment(kernel: Kernel, noise_std: object, hyperparameters: str, dim
                 "hyperparameters='fixed' needs a kernel with lengthscales and outputscale, and noise_std as a number; "
                 f"got kernel={kernel!r}, noise_std={noise_std!r}"
             )
-        if len(kernel.lengthscales or ()) != dim:
-            raise ValueError(f"lengthscales must have one number per free axis ({dim}), got {kernel.lengthscales!r}")
     elif given:
         raise ValueError(
             f"hyperparameters={hyperparameters!r} estimates the kernel's {' and '.join(given)}: "

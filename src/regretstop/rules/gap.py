@@ -26,6 +26,10 @@ Array = NDArray[np.float64]
 
 # A discrete numeric axis with at most this many values needs no slope: all its values are grid points.
 _EXACT_UP_TO = 1000
+UNKNOWN_SLOPES = (
+    "the slope of draws of this kernel is not known, so nothing is known between the points of a continuous axis; "
+    "a finite space needs no slope, and UCBbr takes a and b"
+)
 # Relative to the prior deviation: below this a deviation costs nothing.
 _LEAST_COST = 1e-9
 
@@ -71,18 +75,37 @@ def ledger_for(space: Space, delta: float, n_L: float, horizon: int | None) -> R
     return RiskLedger(delta, n_L if np.any(sloped_axes(space)) else math.inf, horizon)
 
 
+def slopes_are_known(space: Space, posterior: Posterior) -> bool:
+    """Return whether slope levels can be derived from the kernel, or none are needed."""
+    return posterior.kernel is not None or not np.any(sloped_axes(space))
+
+
+def slopes_of(space: Space, posterior: Posterior, risk: float) -> Array:
+    """Return the slope levels L of the sloped axes that fail with at most this risk; they must be known.
+
+    Returns:
+        Shape (number of sloped axes,), in units of the prior deviation.
+    """
+    sloped = sloped_axes(space)
+    if not np.any(sloped):
+        return np.zeros(0)
+    assert posterior.kernel is not None  # asked before
+    return kernel_slopes(posterior.kernel, posterior.lengthscales[sloped], log_n_exact(space), risk=risk)
+
+
 def grid_for(space: Space, posterior: Posterior, ledger: RiskLedger) -> Grid:
     """Return the analytic grid for draws of the posterior's kernel, in units of its prior deviation."""
-    sloped = sloped_axes(space)
-    log_exact = log_n_exact(space)
-    if not np.any(sloped):
-        return Grid(np.zeros(0), np.zeros(0), log_exact)
-    slopes = kernel_slopes(posterior.kernel, posterior.lengthscales[sloped], log_exact, risk=ledger.slope_risk)
-    return Grid(slopes, space.counts[sloped], log_exact)
+    slopes = slopes_of(space, posterior, ledger.slope_risk)
+    return Grid(slopes, space.counts[sloped_axes(space)], log_n_exact(space))
 
 
-def certified_gap(snapshot: Snapshot, ledger: RiskLedger) -> Gap:
-    """Return the gap of the best evaluated trial; the snapshot must have no obstacle."""
+def certified_gap(snapshot: Snapshot, ledger: RiskLedger) -> Gap | None:
+    """Return the gap of the best evaluated trial, None where it needs slopes that are not known.
+
+    The snapshot must have no obstacle.
+    """
+    if not all(slopes_are_known(snapshot.space, posterior) for posterior in snapshot.posteriors):
+        return None
     log_risk = ledger.log_test_risk(snapshot.test)
     if math.isinf(log_risk):
         raise ValueError("the horizon of the risk ledger is used up")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from regretstop.certificate import Certificate
 from regretstop.checks import check_at_least, check_between
 from regretstop.rules.base import Rule, verdict
-from regretstop.rules.gap import certified_gap, ledger_for
+from regretstop.rules.gap import UNKNOWN_SLOPES, certified_gap, ledger_for
 from regretstop.snapshot import Snapshot
 
 
@@ -43,6 +43,8 @@ class OptimalityGap(Rule):
         if self.horizon is not None and snapshot.test > self.horizon:
             return self._obstructed(snapshot, f"the horizon of {self.horizon} tests is used up")
         gap = certified_gap(snapshot, ledger)
+        if gap is None:
+            return self._obstructed(snapshot, UNKNOWN_SLOPES)
         bound = gap.bound * snapshot.scale
         number = int(snapshot.numbers[gap.incumbent])
         return Certificate(

@@ -8,11 +8,19 @@ import numpy as np
 from regretstop.bound import RegretBound, Theorem, axis_grid, paper_grid, theory_sqrt_beta
 from regretstop.certificate import Certificate, Guarantee
 from regretstop.checks import check_at_least, check_between, check_positive
-from regretstop.confidence import Array, RiskLedger, kernel_slopes
+from regretstop.confidence import Array, RiskLedger
 from regretstop.maximize import Maximum, Search, UpperConfidenceBound
 from regretstop.posterior import Posterior
 from regretstop.rules.base import Rule, verdict
-from regretstop.rules.gap import certified_gap, ledger_for, log_n_exact, sloped_axes
+from regretstop.rules.gap import (
+    UNKNOWN_SLOPES,
+    certified_gap,
+    ledger_for,
+    log_n_exact,
+    sloped_axes,
+    slopes_are_known,
+    slopes_of,
+)
 from regretstop.snapshot import Beta, Snapshot
 from regretstop.space import Space
 from regretstop.subproblem import settle_cost
@@ -73,6 +81,8 @@ class UCBbr(Rule):
             return self._obstructed(snapshot, snapshot.obstacle)
         if self.horizon is not None and snapshot.test > self.horizon:
             return self._obstructed(snapshot, f"the horizon of {self.horizon} tests is used up")
+        if self.a is None and not all(slopes_are_known(snapshot.space, p) for p in snapshot.posteriors):
+            return self._obstructed(snapshot, UNKNOWN_SLOPES)
         ledger = ledger_for(snapshot.space, self.delta, self.n_L, self.horizon)
         under = [
             self._under(
@@ -152,15 +162,13 @@ class UCBbr(Rule):
 
     def _log_reaches(self, space: Space, posterior: Posterior, risk: float) -> tuple[float, ...]:
         """Return log(d r L_j) of each axis with a slope, for levels that fail with at most this risk."""
-        sloped = sloped_axes(space)
-        dim = int(np.sum(sloped))
+        dim = int(np.sum(sloped_axes(space)))
         if dim == 0:
             return ()
         if self.a is not None and self.b is not None:
             level = self.side * self.b * math.sqrt(math.log(dim * self.a / risk))
             return (math.log(dim * level),) * dim
-        levels = kernel_slopes(posterior.kernel, posterior.lengthscales[sloped], log_n_exact(space), risk=risk)
-        return tuple(np.log(dim * levels).tolist())
+        return tuple(np.log(dim * slopes_of(space, posterior, risk)).tolist())
 
     def _certificate(
         self,
@@ -190,9 +198,9 @@ class UCBbr(Rule):
             incumbent_value=float(snapshot.values[incumbent]),
             n_observations=snapshot.n_observations,
             n_excluded=snapshot.n_excluded,
-            optimality_gap=gap.bound * scale,
+            optimality_gap=gap.bound * scale if gap else math.inf,
             optimality_gap_guarantee=snapshot.guarantee,
-            optimality_gap_incumbent=int(snapshot.numbers[gap.incumbent]),
+            optimality_gap_incumbent=int(snapshot.numbers[gap.incumbent]) if gap else None,
             reason=reason,
             terms={
                 "t": snapshot.n_observations + 1,

@@ -1,0 +1,123 @@
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
+"""The exact posterior for any kernel: `regretstop.posterior.GaussianProcess` with torch."""
+
+import math
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regretstop.kernels import Embedding
+from regretstop.posterior import merge_duplicates
+from regretstop_gpytorch._prior import Prior, family_of
+from regretstop_gpytorch._torch import Array, cholesky, isolated, to_numpy
+
+
+class GPyTorchPosterior:
+    """The posterior of a prior given observations, with the algebra of the native one.
+
+    Args:
+        points: Encoded points, shape (n, d), no two the same.
+        values: Standardised values, shape (n,): means over the repeats.
+        repeats: Observations behind each value, shape (n,).
+        prior: The prior.
+        embedding: How encoded points become columns.
+        noise_std: σ.
+        device: Where to compute.
+
+    Raises:
+        numpy.linalg.LinAlgError: If the kernel matrix is not positive definite with the largest jitter.
+    """
+
+    def __init__(
+        self,
+        points: Array,
+        values: Array,
+        repeats: Array,
+        *,
+        prior: Prior,
+        embedding: Embedding,
+        noise_std: float,
+        device: torch.device,
+    ) -> None:
+        self.points = points
+        self.values = values
+        self.repeats = repeats
+        self.prior_std = prior.prior_std
+        self.noise_std = noise_std
+        self.kernel, self.lengthscales = family_of(prior.covar_module, embedding)
+        self._prior = prior
+        self._embedding = embedding
+        self._device = device
+        with isolated(device):
+            self._columns = self._tensor(embedding(points))
+            covariance = prior.covariance(self._columns, self._columns)
+            covariance = covariance + torch.diag(self._tensor(noise_std**2 / repeats))
+            chol, self.jitter = cholesky(covariance, self.prior_std**2)
+            self._inverse_chol = torch.linalg.solve_triangular(chol, torch.eye(len(points)).to(chol), upper=False)
+            ones = self._inverse_chol.sum(dim=1)
+            self._inverse_ones = self._inverse_chol.T @ ones  # K⁻¹ 1
+            is_known = prior.mean_module is not None
+            self._mean_precision = math.inf if is_known else float(ones @ ones)
+            whitened = self._inverse_chol @ (self._tensor(values) - prior.mean(self._columns))
+            self._constant = 0.0 if is_known else float(ones @ whitened) / self._mean_precision
+            self._weights = self._inverse_chol.T @ (whitened - self._constant * ones)  # K⁻¹ (y − mean)
+        n = float(np.sum(repeats))
+        self._variance_floor = (self.prior_std * noise_std) ** 2 / (n * self.prior_std**2 + noise_std**2)
+
+    def mean_std(self, points: Array) -> tuple[Array, Array]:
+        """Return μ and σ_n, each of shape (m,), at points of shape (m, d)."""
+        with isolated(self._device):
+            mean, variance = self._mean_variance(self._tensor(self._embedding(points)))
+            return to_numpy(mean), to_numpy(variance.clamp_min(self._variance_floor).sqrt())
+
+    def mean_std_gradient(self, points: Array) -> tuple[Array, Array, Array, Array]:
+        """Return μ, σ_n of shape (m,) and their gradients of shape (m, d), zero along categorical axes."""
+        with isolated(self._device, gradients=True):
+            columns = self._tensor(self._embedding(points)).requires_grad_()
+            mean, variance = self._mean_variance(columns)
+            # The points do not interact, so the gradient of the sum holds the gradient of each.
+            slopes = [self._gradient(total, columns, points) for total in (mean.sum(), variance.sum())]
+            std = to_numpy(variance.clamp_min(self._variance_floor).sqrt())
+            return to_numpy(mean), std, slopes[0], slopes[1] / (2.0 * np.maximum(std, 1e-150))[:, None]
+
+    def condition_on(self, points: Array, values: Array | None = None) -> "GPyTorchPosterior":
+        """Return the posterior as if the points, shape (m, d), had been observed, by default at their mean."""
+        if len(points) == 0:
+            return self
+        if values is None:
+            values = self.mean_std(points)[0]
+        merged, merged_values, repeats, _ = merge_duplicates(
+            np.vstack([self.points, points]),
+            np.concatenate([self.values, values]),
+            np.concatenate([self.repeats, np.ones(len(points))]),
+        )
+        return GPyTorchPosterior(
+            merged,
+            merged_values,
+            repeats,
+            prior=self._prior,
+            embedding=self._embedding,
+            noise_std=self.noise_std,
+            device=self._device,
+        )
+
+    def _mean_variance(self, columns: Tensor) -> tuple[Tensor, Tensor]:
+        cross = self._prior.covariance(columns, self._columns)
+        whitened = cross @ self._inverse_chol.T
+        mean = self._prior.mean(columns) + self._constant + cross @ self._weights
+        variance = self.prior_std**2 - (whitened**2).sum(dim=1)
+        return mean, variance + (1.0 - cross @ self._inverse_ones) ** 2 / self._mean_precision
+
+    def _gradient(self, total: Tensor, columns: Tensor, points: Array) -> Array:
+        gradient = np.zeros(points.shape)
+        if not total.requires_grad:  # a constant kernel
+            return gradient
+        (by_column,) = torch.autograd.grad(total, columns, retain_graph=True, allow_unused=True, materialize_grads=True)
+        # A kernel with a kink at its data has no derivative there; any number will do for an ascent.
+        found = np.nan_to_num(to_numpy(by_column), nan=0.0, posinf=0.0, neginf=0.0)
+        gradient[:, self._embedding.numeric] = found[:, self._embedding.numeric_columns]
+        return gradient
+
+    def _tensor(self, array: Array) -> Tensor:
+        return torch.tensor(array, dtype=torch.float64, device=self._device)
