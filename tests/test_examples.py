@@ -1,6 +1,7 @@
 """The example scripts run, stop by their certificates, and print what a reader is told to expect."""
 
 import importlib
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,28 @@ from typing import Any
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+@pytest.mark.xdist_group("ray")
+def test_the_ray_script_runs_on_one_machine_and_on_a_cluster(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    from ray.cluster_utils import Cluster
+
+    def run(**environment: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-W", "error", EXAMPLES / "ray_tune.py", "--storage", tmp_path]
+        done = subprocess.run(
+            command, env={**os.environ, **environment}, capture_output=True, encoding="utf-8", timeout=300, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        assert "Stop (UCBbr" in done.stdout
+        return done
+
+    run()
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
+    try:
+        assert "Connecting to existing Ray cluster" in run(RAY_ADDRESS=cluster.address).stderr
+    finally:
+        cluster.shutdown()
 
 
 @pytest.mark.parametrize(
