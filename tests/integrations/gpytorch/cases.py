@@ -43,13 +43,13 @@ def scaled(name: str, dim: int, **numbers: Any) -> Kernel:
         outputscale_prior=prior_of(2.0 * center, 2.0 * width),
         outputscale_constraint=logarithm(),
     ).double()
-    kernel.base_kernel.lengthscale = torch.as_tensor(numbers.get("lengthscales", np.full(dim, 0.5)))
+    kernel.base_kernel.lengthscale = exactly(numbers.get("lengthscales", [0.5] * dim))
     kernel.outputscale = exactly(numbers.get("prior_std", 1.0) ** 2)
     return kernel
 
 
-def exactly(value: float) -> torch.Tensor:
-    """Return the number as GPyTorch does not round it: a plain float would pass through the default dtype."""
+def exactly(value: Any) -> torch.Tensor:
+    """Return numbers as GPyTorch does not round them: a plain float would pass through the default dtype."""
     return torch.tensor(value, dtype=torch.float64)
 
 
