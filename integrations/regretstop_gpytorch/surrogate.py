@@ -28,8 +28,8 @@ class GPyTorchSurrogate:
     The kernel sees the unit cube: one column per numeric parameter, and per category one column that is √½ or 0. Its
     values, when they are estimated, have mean 0 and deviation 1. What is given is copied and never modified. Estimated
     hyperparameters are the mode of marginal likelihood times the priors that are registered, found by L-BFGS-B from
-    the values they have; a free constant mean without a prior is integrated out. The same observations give the same
-    fit.
+    the values they have. Lengthscales, outputscales and noise without a prior get the native one, and a free constant
+    mean without a prior is integrated out. The same observations give the same fit.
 
     The certified gap on a continuous axis needs to know how steep draws of the kernel are. It is known for
     `RBFKernel` and `MaternKernel(nu=2.5)`, scaled or not. With any other kernel a finite space is certified, and the

@@ -6,11 +6,12 @@ import gpytorch
 import numpy as np
 import torch
 from gpytorch.constraints import Positive
-from gpytorch.kernels import Kernel, MaternKernel, RBFKernel, ScaleKernel
+from gpytorch.kernels import Kernel, MaternKernel, RBFKernel, RQKernel, ScaleKernel
+from gpytorch.likelihoods import GaussianLikelihood
 from gpytorch.priors import LogNormalPrior
 
 from regretstop import Matern52, SquaredExponential
-from regretstop.likelihood import LENGTHSCALE_PRIOR, PRIOR_STD_PRIOR
+from regretstop.likelihood import LENGTHSCALE_PRIOR, NOISE_STD_PRIOR, PRIOR_STD_PRIOR
 
 NATIVE = {"matern": Matern52, "rbf": SquaredExponential}
 SPACES = {"numeric": np.array([0, 0]), "mixed": np.array([0, 3, 0])}
@@ -48,6 +49,19 @@ def scaled(name: str, dim: int, **numbers: Any) -> Kernel:
     return kernel
 
 
+def rational_quadratic() -> Kernel:
+    """Return a scaled kernel that the core does not have, with the native priors."""
+    center, width = PRIOR_STD_PRIOR
+    base = RQKernel(lengthscale_prior=prior_of(*LENGTHSCALE_PRIOR))
+    return ScaleKernel(base, outputscale_prior=prior_of(2.0 * center, 2.0 * width))
+
+
+def noise() -> GaussianLikelihood:
+    """Return noise with the native prior."""
+    center, width = NOISE_STD_PRIOR
+    return GaussianLikelihood(noise_prior=prior_of(2.0 * center, 2.0 * width))
+
+
 def exactly(value: Any) -> torch.Tensor:
     """Return numbers as GPyTorch does not round them: a plain float would pass through the default dtype."""
     return torch.tensor(value, dtype=torch.float64)
@@ -61,7 +75,7 @@ class ExactGP(gpytorch.models.ExactGP):
     """The model of GPyTorch's tutorial."""
 
     def __init__(self, x: Any, y: Any, covar_module: Kernel, mean_module: Any = None, likelihood: Any = None) -> None:
-        super().__init__(x, y.squeeze(-1), likelihood or gpytorch.likelihoods.GaussianLikelihood())
+        super().__init__(x, y.squeeze(-1), likelihood or GaussianLikelihood())
         self.mean_module = mean_module or gpytorch.means.ZeroMean()
         self.covar_module = covar_module
 

@@ -19,7 +19,16 @@ from regretstop.kernels import Embedding
 from regretstop.likelihood import HyperparameterDensity
 from regretstop.posterior import GaussianProcess, merge_duplicates
 from regretstop.surrogate import NativeSurrogate
-from tests.integrations.gpytorch.cases import NATIVE, SPACES, ExactGP, data_for, exactly, scaled
+from tests.integrations.gpytorch.cases import (
+    NATIVE,
+    SPACES,
+    ExactGP,
+    data_for,
+    exactly,
+    noise,
+    rational_quadratic,
+    scaled,
+)
 
 CPU = torch.device("cpu")
 CASES = [("matern", "numeric"), ("rbf", "numeric"), (None, "numeric"), (None, "mixed")]
@@ -144,10 +153,13 @@ def test_density_and_its_gradient(name: str | None, space: str, noise_std: float
 
 
 def test_density_of_any_kernel_is_gpytorchs_own() -> None:
-    """A kernel that the core does not have, a zero mean, no repeats: the library's marginal likelihood."""
+    """A kernel that the core does not have, a zero mean, no repeats: the library's marginal likelihood.
+
+    The model that is built has no priors, and gets those of the other one.
+    """
     points, values = data_for(SPACES["numeric"], 15)
     x, y = torch.as_tensor(points), torch.as_tensor(values)
-    model = ExactGP(x, y[:, None], ScaleKernel(RQKernel())).double()
+    model = ExactGP(x, y[:, None], rational_quadratic(), likelihood=noise()).double()
     mll = gpytorch.mlls.ExactMarginalLogLikelihood(model.likelihood, model)
     modules, _ = modules_from(
         lambda x, y: ExactGP(x, y, ScaleKernel(RQKernel())),

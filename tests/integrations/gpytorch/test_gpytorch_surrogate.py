@@ -27,7 +27,7 @@ from regretstop_gpytorch import GPyTorchSurrogate
 
 from regretstop import Matern52, SquaredExponential
 from regretstop.surrogate import Fit, NativeSurrogate
-from tests.integrations.gpytorch.cases import SPACES, ExactGP, data_for, scaled
+from tests.integrations.gpytorch.cases import SPACES, ExactGP, data_for, prior_of, rational_quadratic, scaled
 
 SQUARE, MIXED = SPACES["numeric"], SPACES["mixed"]
 
@@ -118,6 +118,15 @@ def test_numbers_of_the_user_are_where_the_search_starts() -> None:
     assert posterior.lengthscales == pytest.approx([0.2, 0.8], rel=1e-12)
     assert posterior.prior_std != pytest.approx(1.5)
     assert surrogate.n_estimated(SQUARE) == 3  # s, σ and the mean
+
+
+def test_what_has_no_prior_gets_the_native_one() -> None:
+    """And what has one keeps it: from few observations a kernel without priors would look flat."""
+    bare, complete = ScaleKernel(RQKernel()), rational_quadratic()
+    other = ScaleKernel(RQKernel(lengthscale_prior=prior_of(-3.0, 0.1)))
+    found, expected, moved = (fit_of(GPyTorchSurrogate(kernel)) for kernel in (bare, complete, other))
+    assert numbers_of(found) == pytest.approx(numbers_of(expected), rel=1e-9)
+    assert numbers_of(moved) != pytest.approx(numbers_of(expected), rel=1e-2)
 
 
 def test_everything_frozen_is_taken_as_it_is() -> None:
