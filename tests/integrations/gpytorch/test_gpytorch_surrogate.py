@@ -22,7 +22,7 @@ from gpytorch.kernels import (
     ScaleKernel,
 )
 from gpytorch.likelihoods import FixedNoiseGaussianLikelihood
-from gpytorch.means import ConstantMean, LinearMean
+from gpytorch.means import ConstantMean, LinearMean, ZeroMean
 from regretstop_gpytorch import GPyTorchSurrogate
 
 from regretstop import Matern52, SquaredExponential
@@ -190,6 +190,16 @@ def test_which_slopes_are_known(kernel: Kernel, family: Any, lengthscales: Any) 
     assert posterior.lengthscales.shape == (2,)
     if lengthscales is not None:
         assert posterior.lengthscales == pytest.approx(lengthscales, rel=1e-6)
+
+
+@pytest.mark.parametrize("mean", [None, ConstantMean(), ZeroMean(), LinearMean(2)], ids=str)
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_mean_with_a_slope_is_not_covered_by_that_of_the_kernel(mean: Any, declared: bool) -> None:
+    """The objective is the mean plus a draw: its slope is known where the mean has none."""
+    options: dict[str, Any] = {"noise_std": 0.1, "hyperparameters": "fixed"} if declared else {}
+    posterior = fit_of(GPyTorchSurrogate(scaled("rbf", 2), mean_module=mean, **options)).posteriors[0]
+    assert posterior.kernel == (None if isinstance(mean, LinearMean) else SquaredExponential())
+    assert posterior.condition_on(np.full((1, 2), 0.5)).kernel == posterior.kernel
 
 
 def test_a_subclass_may_be_another_kernel() -> None:
