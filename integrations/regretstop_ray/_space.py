@@ -124,9 +124,14 @@ class SearchSpace:
                 found[name] = axis.modelled(value)
         return found
 
-    def config_in(self, result: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the tunable part of the configuration that a result reports; empty if it is not all there."""
-        values = {a.path: v for a in self._axes.values() for v in lookup(result, ("config", *a.path))}
+    def nested(self, config: Mapping[str, Any], prefix: Path = ()) -> dict[str, Any]:
+        """Return the tunable part of a configuration, nested; empty if it is not all there.
+
+        Args:
+            config: Nested, or with keys joined by "/".
+            prefix: Keys that lead to the configuration: ("config",) in a result.
+        """
+        values = {a.path: v for a in self._axes.values() for v in lookup(config, (*prefix, *a.path))}
         return _filled(self.template, (), values) if len(values) == len(self._axes) else {}
 
     def check_point(self, label: str, config: Mapping[str, Any]) -> None:

@@ -146,7 +146,10 @@ class GPUCBSearch(Searcher):
         decisions = [watcher.ends_the_search() for watcher in self.log.watchers]  # each of them is to know
         if any(decisions):
             return Searcher.FINISHED
-        config = self._to_evaluate.pop(0) if self._to_evaluate else self.log.space.config(self._next_point())
+        if self._to_evaluate:
+            config = self.log.space.nested(self._to_evaluate.pop(0))
+        else:
+            config = self.log.space.config(self._next_point())
         self.log.start(trial_id, config)
         return config
 
@@ -162,7 +165,7 @@ class GPUCBSearch(Searcher):
         result = result or {}
         if trial_id not in self.log.trials:
             # Tune restarts errored trials under new ids; what they ran stands in their results.
-            config = self.log.space.config_in(result) if self.log.space is not None else {}
+            config = self.log.space.nested(result, ("config",)) if self.log.space is not None else {}
             if not config:
                 return
             self.log.start(trial_id, config)

@@ -215,7 +215,7 @@ class RegretBoundStopper(Stopper, Callback):
         assert log.metric is not None
         self._seen.add(trial_id)
         if trial_id not in log.trials:
-            config = log.space.config_in(result)
+            config = log.space.nested(result, ("config",))
             if not config:
                 log.foreign = trial_id
                 log.version += 1

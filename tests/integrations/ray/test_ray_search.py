@@ -22,7 +22,7 @@ def searcher(**arguments):
 
 def result(config, loss, **more):
     """A result as Tune hands it to a searcher: flat."""
-    return {"loss": loss, "done": True, "training_iteration": 1, "config/x": config["x"], **more}
+    return {"loss": loss, "done": True, "training_iteration": 1, "config/x": config.get("x"), **more}
 
 
 def run(search, n, f=value, first=0):

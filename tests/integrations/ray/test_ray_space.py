@@ -90,9 +90,9 @@ def test_nested_dicts_and_lists_and_constants():
     flat = {"net/lr": 0.1, "net/deep/n": 3, "layers": config["layers"], "pair": ("b", 7)}
     assert space.params(flat) == params
     reported = {f"config/{key}": value for key, value in {**flat, "data/path": "somewhere"}.items()}
-    assert space.config_in(reported) == config
-    assert space.config_in({"config": config}) == config
-    assert space.config_in({"config": {"net": {"lr": 0.1}}}) == {}
+    assert space.nested(reported, ("config",)) == config
+    assert space.nested({"config": config}, ("config",)) == config
+    assert space.nested({"config": {"net": {"lr": 0.1}}}, ("config",)) == {}
     assert spec["layers"][1] == 16  # untouched
 
 
