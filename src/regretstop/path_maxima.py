@@ -16,10 +16,7 @@ Array = NDArray[np.float64]
 
 # The candidates with the largest μ + 3σ, among which paths have their best points.
 _SQRT_BETA, _N_CANDIDATES = 3.0, 256
-_N_STARTS = 2
 _ROUNDS = 40
-# Relative to the prior deviation: a climb that promises less than this has arrived.
-_TOLERANCE = 1e-7
 # In lengthscales: no step goes farther, for beyond it the path is another.
 _LONGEST = 0.5
 # Moves along discrete axes: of each path at most so many a sweep, chosen at random where there are more.
@@ -44,7 +41,7 @@ class PathMaxima:
 
 
 def maximize_paths(
-    paths: Paths, search: Search, anchors: Array, rng: np.random.Generator, n_starts: int = _N_STARTS
+    paths: Paths, search: Search, anchors: Array, rng: np.random.Generator, *, n_starts: int, tolerance: float
 ) -> PathMaxima:
     """Return the maximum of every path.
 
@@ -54,6 +51,7 @@ def maximize_paths(
         anchors: Encoded points in the space that are candidates too, shape (k, d): the trials to compare with.
         rng: Chooses among the moves along discrete axes.
         n_starts: Best candidates of each path to climb from.
+        tolerance: A climb that promises less than this has arrived; standardised.
     """
     space, n = search.space, len(paths)
     candidates = np.vstack([space.snap(anchors), search.promising(_SQRT_BETA, _N_CANDIDATES)])
@@ -64,7 +62,7 @@ def maximize_paths(
     numeric, discrete = space.categories == 0, np.isfinite(space.counts)
     if search.how == "searched":
         starts, which = _starts(at_candidates, candidates, search, n_starts)
-        climbed = _climb(paths, search, starts, which, numeric)
+        climbed = _climb(paths, search, starts, which, numeric, tolerance)
         if np.any(discrete):
             # The ascent treated integers as continuous: go back to the lattice, move along it, and climb again.
             snapped = space.snap(climbed)
@@ -75,7 +73,7 @@ def maximize_paths(
                 if np.array_equal(values, before):
                     break
             which = np.arange(n)
-            climbed = _climb(paths, search, points, which, numeric & ~discrete)
+            climbed = _climb(paths, search, points, which, numeric & ~discrete, tolerance)
         points, values = _best(paths, points, values, climbed, which)
     return PathMaxima(points, np.maximum(values, np.max(at_anchors, axis=0, initial=-np.inf)), at_anchors, search.how)
 
@@ -99,9 +97,7 @@ def _moves(search: Search, points: Array, rng: np.random.Generator) -> tuple[Arr
     return np.vstack(moved), np.repeat(np.arange(len(points)), [len(moves) for moves in moved])
 
 
-def _best(
-    paths: Paths, points: Array, values: Array, others: Array, which: NDArray[np.intp]
-) -> tuple[Array, Array]:
+def _best(paths: Paths, points: Array, values: Array, others: Array, which: NDArray[np.intp]) -> tuple[Array, Array]:
     """Return the better of each path's point and its best one among others."""
     points, values = points.copy(), values.copy()
     found, _ = paths.value_gradient(others, which)
@@ -115,7 +111,12 @@ def _best(
 
 
 def _climb(
-    paths: Paths, search: Search, starts: Array, which: NDArray[np.intp], free: NDArray[np.bool_]
+    paths: Paths,
+    search: Search,
+    starts: Array,
+    which: NDArray[np.intp],
+    free: NDArray[np.bool_],
+    tolerance: float,
 ) -> Array:
     """Return where each start gets to on its path, along the free axes."""
     if not np.any(free):
@@ -130,9 +131,7 @@ def _climb(
         return values, gradients[:, free]
 
     lengths = np.minimum(search.posterior.lengthscales[free], 1.0)
-    points[:, free] = _ascend(
-        objective, np.clip(starts[:, free], low, high), low, high, lengths, search.posterior.prior_std
-    )
+    points[:, free] = _ascend(objective, np.clip(starts[:, free], low, high), low, high, lengths, tolerance)
     return points
 
 
@@ -142,7 +141,7 @@ def _ascend(
     low: Array,
     high: Array,
     lengths: Array,
-    size: float,
+    tolerance: float,
 ) -> Array:
     """Maximise many functions in step: projected BFGS, each with its own matrix and step, until all have arrived.
 
@@ -152,27 +151,26 @@ def _ascend(
         low: Lower corner of the box.
         high: Upper corner.
         lengths: Over which a function changes, shape (d,).
-        size: By how much it changes over them.
+        tolerance: The gain that is not worth a step.
 
     Returns:
         The best point of each, shape (n, d).
     """
-    # In units of the lengths the box is no cube, but the matrices start as multiples of the identity.
+    # In units of the lengths, in which the matrices may start as multiples of the identity.
     points, low, high = starts / lengths, low / lengths, high / lengths
     active = np.arange(len(starts))
     values, gradients = objective(starts, active)
     x, values, gradients = points.copy(), values, gradients * lengths
-    dim = starts.shape[1]
-    identity = np.eye(dim)
-    norms = np.linalg.norm(gradients, axis=1)
-    matrices = identity / np.maximum(norms / (0.5 * _LONGEST), 1e-12 * size)[:, None, None]
+    # A first step of a quarter of the longest; the gradient may be anything, zero included.
+    norms = np.maximum(np.linalg.norm(gradients, axis=1), 1e-300)
+    matrices = np.eye(starts.shape[1]) * (0.25 * _LONGEST / norms)[:, None, None]
     for _ in range(_ROUNDS):
         blocked = ((x <= low) & (gradients < 0.0)) | ((x >= high) & (gradients > 0.0))
         uphill = np.where(blocked, 0.0, gradients)
         steps = np.where(blocked, 0.0, np.einsum("mij,mj->mi", matrices, uphill))
         gains = np.einsum("mi,mi->m", steps, uphill)
         steps *= np.minimum(1.0, _LONGEST / np.maximum(np.max(np.abs(steps), axis=1), 1e-300))[:, None]
-        going = gains > _TOLERANCE * size
+        going = gains > tolerance
         points[active] = x
         if not np.any(going):
             break
