@@ -12,8 +12,8 @@ from regretstop.bound import theory_sqrt_beta
 from regretstop.certificate import Certificate
 from regretstop.checks import as_float, check_at_least, check_between, check_number_or
 from regretstop.confidence import RiskLedger
-from regretstop.kernels import Kernel, Matern52
 from regretstop.exceedance import exceeding_point
+from regretstop.kernels import Kernel, Matern52
 from regretstop.maximize import Search, UpperConfidenceBound, sobol_points
 from regretstop.rules.base import Rule
 from regretstop.rules.gap import certified_gap, grid_for, ledger_for, log_n_exact, sloped_axes, slopes_are_known

@@ -14,8 +14,8 @@ from regretstop.paths import Paths
 
 Array = NDArray[np.float64]
 
-# The candidates with the largest μ + 3σ, among which paths have their best points.
-_SQRT_BETA, _N_CANDIDATES = 3.0, 256
+# The candidates with the largest μ + 3σ: with half as many, paths of a model that knows little lose their best hills.
+_SQRT_BETA, _N_CANDIDATES = 3.0, 512
 _ROUNDS = 40
 # In lengthscales: no step goes farther, for beyond it the path is another.
 _LONGEST = 0.5
@@ -85,8 +85,8 @@ def _starts(values: Array, candidates: Array, search: Search, n_starts: int) -> 
     for _ in range(n_starts):
         chosen.append(np.argmax(left, axis=0))
         left = np.where(near[:, chosen[-1]], -np.inf, left)
-    which = np.tile(np.arange(values.shape[1]), n_starts)
-    return candidates[np.concatenate(chosen)], which
+    own = np.arange(values.shape[1], dtype=np.intp)
+    return candidates[np.concatenate(chosen)], np.tile(own, n_starts)
 
 
 def _moves(search: Search, points: Array, rng: np.random.Generator) -> tuple[Array, NDArray[np.intp]]:
@@ -158,7 +158,7 @@ def _ascend(
     """
     # In units of the lengths, in which the matrices may start as multiples of the identity.
     points, low, high = starts / lengths, low / lengths, high / lengths
-    active = np.arange(len(starts))
+    active = np.arange(len(starts), dtype=np.intp)
     values, gradients = objective(starts, active)
     x, values, gradients = points.copy(), values, gradients * lengths
     # A first step of a quarter of the longest; the gradient may be anything, zero included.
@@ -174,7 +174,8 @@ def _ascend(
         points[active] = x
         if not np.any(going):
             break
-        active, x, values, gradients, matrices = (a[going] for a in (active, x, values, gradients, matrices))
+        active, x, values = active[going], x[going], values[going]
+        gradients, matrices = gradients[going], matrices[going]
         trials = np.clip(x + steps[going], low, high)
         new_values, new_gradients = objective(trials * lengths, active)
         new_gradients = new_gradients * lengths

@@ -130,11 +130,13 @@ class PRB(Rule):
         """
         n, level = gaps.shape[1], 0.5 * self.delta
         # c_m + 1, or 0 where even a count of none is too likely.
-        allowed = int(np.sum(np.asarray(bdtr(np.arange(float(n)), n, level)) <= risk))
+        counts: Array = np.arange(float(n))
+        at_most: Array = np.asarray(bdtr(counts, n, level), dtype=np.float64)
+        allowed = int(np.sum(at_most <= risk))
         limits = np.sort(gaps, axis=1)[:, n - allowed] if allowed else np.full(len(gaps), math.inf)
         above = np.sum(gaps >= self.epsilon, axis=1)
         # P(Binomial ≥ c) = bdtrc(c − 1), which is 1 for c = 0.
-        by_chance = np.asarray(bdtrc(np.maximum(above - 1.0, 0.0), n, level))
+        by_chance: Array = np.asarray(bdtrc(np.maximum(above - 1.0, 0.0), n, level), dtype=np.float64)
         is_hopeless = bool(np.all((above > 0) & (by_chance <= risk)))
         best = min(range(len(gaps)), key=lambda i: (float(limits[i]), int(above[i])))
         return _Tally(best, float(limits[best]), int(above[best]) / n, n), is_hopeless
