@@ -10,7 +10,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 .PHONY: test demo check lint types bench clean
 
 test: $(STAMP)
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadgroup
 
 demo: $(STAMP)
 	$(ONE_THREAD) $(BIN)/python examples/mnist_cnn.py

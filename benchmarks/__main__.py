@@ -26,6 +26,21 @@ def speed(
 
 
 @app.command()
+def tune(
+    repetitions: Annotated[int, typer.Option(min=1, help="Of each timing.")] = 5,
+) -> None:
+    """Times of the Ray Tune adapter, beside Optuna's searcher."""
+    from rich.markdown import Markdown
+
+    from benchmarks import report
+    from benchmarks.progress import console
+    from benchmarks.tune import run
+
+    console.print(Markdown("\n\n".join(report.tune(run(repetitions)))))
+    report.write()
+
+
+@app.command()
 def problems(
     seeds: Annotated[int, typer.Option(min=1, help="Paths for each problem.")] = 10,
     trials: Annotated[int, typer.Option(min=5, help="Length of a path.")] = 100,

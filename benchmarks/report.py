@@ -27,6 +27,8 @@ def write(target: Path = TARGET) -> None:
             parts += speed(json.loads((RESULTS / name).read_text()))
     if (RESULTS / "speed-one-thread.json").exists() and not (RESULTS / "speed.json").exists():
         parts.append("The default thread pools have not been timed.")
+    if (RESULTS / "tune.json").exists():
+        parts += tune(json.loads((RESULTS / "tune.json").read_text()))
     if records := read(problems.PATH):
         parts += stops(records)
         plot(records, PLOT)
@@ -71,6 +73,26 @@ def speed(result: dict[str, Any]) -> list[str]:
     imports = ", ".join(f"`{name}` {entry['cpu_ms']:.0f} ms" for name, entry in times["import"].items())
     parts.append(f"CPU time of importing, in a new process: {imports} (target: `import regretstop` below 500 ms).")
     return parts
+
+
+def tune(result: dict[str, Any]) -> list[str]:
+    """Return the Markdown of one run of the Ray benchmark."""
+    machine, calls, runs = result["machine"], result["results"]["suggest"], result["results"]["whole run"]
+    rows = [
+        {"what": what, "wall ms": f"{time['wall_ms']:.3g} ({low:.3g}–{high:.3g})"}
+        for what, time in calls.items()
+        for low, high in [time["wall_quartiles_ms"]]
+    ]
+    return [
+        "## Ray Tune",
+        f"Medians (quartiles), threads: {machine['threads']}; ray {result['ray']}, optuna {machine['optuna']}; load "
+        f"average at the start {machine['load']} on {machine['hardware']}. Calls at 1,000 trials in 6 dimensions "
+        "(targets: `suggest` below 500 ms; `stop_all` microseconds when nothing is new):",
+        table(rows),
+        "Whole experiments of 30 cheap trials with `reuse_actors=True`, alternatives timed in turn (target: at most "
+        "1.5 times OptunaSearch, wall time):",
+        table(_compare("30 trials", runs, "OptunaSearch", 1.5)),
+    ]
 
 
 def _compare(name: str, entry: dict[str, Any], baseline: str, target: float) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """The example scripts run, stop by their certificates, and print what a reader is told to expect."""
 
 import importlib
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,30 @@ from typing import Any
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+# GPyTorch's import warns of this.
+_UNLESS = ["-W", "ignore:`torch.jit.script` is deprecated:DeprecationWarning"]
+
+
+@pytest.mark.xdist_group("ray")
+def test_the_ray_script_runs_on_one_machine_and_on_a_cluster(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    from ray.cluster_utils import Cluster
+
+    def run(**environment: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-W", "error", EXAMPLES / "ray_tune.py", "--storage", tmp_path]
+        done = subprocess.run(
+            command, env={**os.environ, **environment}, capture_output=True, encoding="utf-8", timeout=300, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        assert "Stop (UCBbr" in done.stdout
+        return done
+
+    run()
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
+    try:
+        assert "Connecting to existing Ray cluster" in run(RAY_ADDRESS=cluster.address).stderr
+    finally:
+        cluster.shutdown()
 
 
 @pytest.mark.parametrize(
@@ -19,12 +44,13 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
         ("ask_and_tell.py", ["trials, best value", "Stop (UCBbr", "Certified optimality gap"]),
         ("no_framework.py", ["evaluations, best value 0.", "Stop (UCBbr", "fitted model"]),
         ("skopt_gp_minimize.py", ["evaluations, best value 0.", "Stop (UCBbr", "no proof at these settings"]),
+        ("own_kernel.py", ["evaluations, best value", "Stop (OptimalityGap", "With probability at least 0.95"]),
     ],
 )
 def test_a_short_script_ends_with_a_certificate(script: str, expected: list[str]) -> None:
-    pytest.importorskip("skopt" if "skopt" in script else "optuna")
+    pytest.importorskip({"skopt_gp_minimize.py": "skopt", "own_kernel.py": "gpytorch"}.get(script, "optuna"))
     run = subprocess.run(
-        [sys.executable, "-W", "error", EXAMPLES / script],
+        [sys.executable, "-W", "error", *_UNLESS, EXAMPLES / script],
         capture_output=True,
         encoding="utf-8",
         timeout=300,

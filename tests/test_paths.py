@@ -36,7 +36,9 @@ def repeated(history: History) -> History:
     )
 
 
-def joint(posterior: GaussianProcess, queries: np.ndarray, correlation: Any, categories: np.ndarray, known: bool) -> Any:
+def joint(
+    posterior: GaussianProcess, queries: np.ndarray, correlation: Any, categories: np.ndarray, known: bool
+) -> Any:
     """Return the exact mean and covariance at the queries (R&W eq. 2.41–2.42) by explicit inverses."""
     s, ell = posterior.prior_std, posterior.lengthscales
 

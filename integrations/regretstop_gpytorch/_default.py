@@ -1,5 +1,5 @@
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
-"""The native surrogate's kernel, noise and priors as GPyTorch modules.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false, reportPrivateUsage=false
+"""The native surrogate's kernel and noise as GPyTorch modules, and its priors for any.
 
 A prior of GPyTorch is a density of the value itself, the native one of its logarithm. With LogNormal(μ + τ², τ) for the
 value the two differ by a constant, so that both have the same mode:
@@ -7,12 +7,15 @@ value the two differ by a constant, so that both have the same mode:
     −log v − (log v − μ − τ²)²/(2τ²) = −(log v − μ)²/(2τ²) + constant
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
+from gpytorch import Module
 from gpytorch.constraints import GreaterThan, Positive
 from gpytorch.kernels import Kernel, ScaleKernel
 from gpytorch.likelihoods import GaussianLikelihood
+from gpytorch.likelihoods.noise_models import HomoskedasticNoise
 from gpytorch.priors import LogNormalPrior
 from torch import Tensor
 
@@ -47,30 +50,54 @@ class AxisMatern52(Kernel):
 
 
 def default_kernel(embedding: Embedding) -> ScaleKernel:
-    """Return s² times Matérn-5/2 for the columns of the embedding, with the native priors."""
-    matern = AxisMatern52(
-        torch.as_tensor(embedding.axis),
-        lengthscale_prior=_log_normal(*LENGTHSCALE_PRIOR),
-        lengthscale_constraint=_logarithmic(Positive),
-    )
-    center, width = PRIOR_STD_PRIOR
-    kernel = ScaleKernel(
-        matern,
-        outputscale_prior=_log_normal(2.0 * center, 2.0 * width),  # of s², whose logarithm is twice that of s
-        outputscale_constraint=_logarithmic(Positive),
-    ).double()
+    """Return s² times Matérn-5/2 for the columns of the embedding."""
+    matern = AxisMatern52(torch.as_tensor(embedding.axis), lengthscale_constraint=_logarithmic(Positive))
+    kernel = ScaleKernel(matern, outputscale_constraint=_logarithmic(Positive)).double()
     matern.initialize(lengthscale=_START_LENGTHSCALE)
     return kernel.initialize(outputscale=_START_OUTPUTSCALE)
 
 
 def default_likelihood() -> GaussianLikelihood:
-    """Return Gaussian noise with the native prior."""
-    center, width = NOISE_STD_PRIOR
-    likelihood = GaussianLikelihood(
-        noise_prior=_log_normal(2.0 * center, 2.0 * width),
-        noise_constraint=_logarithmic(GreaterThan, NOISE_STD_FLOOR**2),
-    ).double()
+    """Return Gaussian noise with the native floor."""
+    likelihood = GaussianLikelihood(noise_constraint=_logarithmic(GreaterThan, NOISE_STD_FLOOR**2)).double()
     return likelihood.initialize(noise=_START_NOISE)
+
+
+def complete_priors(root: Module) -> None:
+    """Register the native prior for every lengthscale, outputscale and noise inside that has none.
+
+    Without any, the first few observations look like a flat function, and every rule stops at once.
+    """
+    for module in root.modules():
+        if isinstance(module, Kernel) and module.has_lengthscale:
+            _register(module, "lengthscale_prior", _lengthscale, LENGTHSCALE_PRIOR)
+        if isinstance(module, ScaleKernel):
+            _register(module, "outputscale_prior", _outputscale, _of_square(PRIOR_STD_PRIOR))
+        if isinstance(module, HomoskedasticNoise):
+            _register(module, "noise_prior", _noise, _of_square(NOISE_STD_PRIOR))
+
+
+def _register(module: Module, name: str, value: Callable[[Any], Tensor], prior: tuple[float, float]) -> None:
+    if name not in module._priors:
+        module.register_prior(name, _log_normal(*prior), value)
+
+
+# Functions by name, which unlike lambdas can be pickled.
+def _lengthscale(module: Any) -> Tensor:
+    return module.lengthscale
+
+
+def _outputscale(module: Any) -> Tensor:
+    return module.outputscale
+
+
+def _noise(module: Any) -> Tensor:
+    return module.noise
+
+
+def _of_square(prior: tuple[float, float]) -> tuple[float, float]:
+    """Return the prior of log v² for that of log v."""
+    return 2.0 * prior[0], 2.0 * prior[1]
 
 
 def _log_normal(center: float, width: float) -> LogNormalPrior:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regretstop.kernels import Embedding
-from regretstop_gpytorch._default import default_kernel, default_likelihood
+from regretstop_gpytorch._default import complete_priors, default_kernel, default_likelihood
 from regretstop_gpytorch._torch import Array, seeded, to_numpy
 
 Build = Callable[[Tensor, Tensor], Any]
@@ -88,7 +88,9 @@ def modules_from(
         mean, likelihood = copy.deepcopy(mean_module), default_likelihood()
     else:
         kernel, mean, likelihood, targets = _built(model, columns, values, noise_is_declared)
-    modules = Modules(kernel, mean, likelihood, noise_is_declared).to(columns)
+    modules = Modules(kernel, mean, likelihood, noise_is_declared)
+    complete_priors(modules)
+    modules.to(columns)
     modules.train()
     _check(modules, columns)
     return modules, targets

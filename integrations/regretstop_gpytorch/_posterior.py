@@ -45,7 +45,7 @@ class GPyTorchPosterior:
         self.repeats = repeats
         self.prior_std = prior.prior_std
         self.noise_std = noise_std
-        self.kernel, self.lengthscales = family_of(prior.covar_module, embedding)
+        self.kernel, self.lengthscales = family_of(prior, embedding)
         self._prior = prior
         self._embedding = embedding
         self._device = device

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from gpytorch.kernels import Kernel, MaternKernel, RBFKernel, ScaleKernel
-from gpytorch.means import Mean
+from gpytorch.means import ConstantMean, Mean, ZeroMean
 from torch import Tensor
 
 from regretstop.kernels import Embedding, Matern52, SquaredExponential
@@ -49,13 +49,15 @@ class Prior:
         return mean_of(self.mean_module, columns) * (self.sign / self.unit)
 
 
-def family_of(kernel: Kernel, embedding: Embedding) -> tuple[Family | None, Array]:
-    """Return the native family that a kernel belongs to and its lengthscales, shape (d,).
+def family_of(prior: Prior, embedding: Embedding) -> tuple[Family | None, Array]:
+    """Return the native family that a prior's kernel belongs to and its lengthscales, shape (d,).
 
     Only a squared exponential or Matérn-5/2 over all columns is recognised, scaled or not. The slope of draws of any
-    other kernel is not known, nor is that of a subclass, which may compute something else: the family is then None.
+    other kernel is not known, nor is that of a subclass, which may compute something else, nor that of the objective
+    where its mean has a slope of its own: the family is then None.
     A categorical axis whose columns have several lengthscales gets the shortest, which no bound depends on.
     """
+    kernel = prior.covar_module
     base = kernel.base_kernel if type(kernel) is ScaleKernel else kernel
     per_axis = np.full(len(embedding.categories), _NEIGHBOURHOOD)
     if type(base) is RBFKernel:
@@ -64,7 +66,8 @@ def family_of(kernel: Kernel, embedding: Embedding) -> tuple[Family | None, Arra
         family = Matern52()
     else:
         family = None
-    if family is None or _is_partial(kernel) or _is_partial(base):
+    is_flat = prior.mean_module is None or type(prior.mean_module) in (ConstantMean, ZeroMean)
+    if family is None or not is_flat or _is_partial(kernel) or _is_partial(base):
         return None, per_axis
     lengthscales = to_numpy(base.lengthscale).ravel()
     if type(base) is AxisMatern52:

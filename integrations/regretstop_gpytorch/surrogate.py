@@ -28,13 +28,13 @@ class GPyTorchSurrogate:
     The kernel sees the unit cube: one column per numeric parameter, and per category one column that is √½ or 0. Its
     values, when they are estimated, have mean 0 and deviation 1. What is given is copied and never modified. Estimated
     hyperparameters are the mode of marginal likelihood times the priors that are registered, found by L-BFGS-B from
-    the values they have; a free constant mean without a prior is integrated out. The same observations give the same
-    fit.
+    the values they have. Lengthscales, outputscales and noise without a prior get the native one, and a free constant
+    mean without a prior is integrated out. The same observations give the same fit.
 
     The certified gap on a continuous axis needs to know how steep draws of the kernel are. It is known for
-    `RBFKernel` and `MaternKernel(nu=2.5)`, scaled or not. With any other kernel a finite space is certified, and the
-    rule UCBbr where its a and b are declared; else the bound is infinite. The prior variance must be the same
-    everywhere.
+    `RBFKernel` and `MaternKernel(nu=2.5)`, scaled or not, with a mean that is constant. With any other kernel or mean a
+    finite space is certified, and the rule UCBbr where its a and b are declared; else the bound is infinite. The prior
+    variance must be the same everywhere.
 
     Args:
         model: A kernel; or a function of x, shape (n, D), and y, shape (n, 1), that builds an exact GP. None for the
@@ -44,7 +44,7 @@ class GPyTorchSurrogate:
             or 0 where everything is declared.
         noise_std: Deviation of the observation noise in the objective's units, or "learned".
         hyperparameters: "map" estimates them; "fixed" takes the model's numbers, in the objective's units, as they are,
-            which is the theorem's setting.
+            which is the theorem's setting: a function that builds it must then not look at y.
         device: Where to compute; CUDA where there is one if None, else the CPU.
         dtype: Precision of the search for hyperparameters, float64 if None. float32 is faster on many GPUs; the
             posterior, on which certificates rest, is computed in float64.

@@ -10,7 +10,7 @@ import numpy as np
 from ray.tune.result import DEFAULT_METRIC
 from ray.tune.search import UNDEFINED_METRIC_MODE, UNDEFINED_SEARCH_SPACE, Searcher
 
-from regretstop import Kernel
+from regretstop import Kernel, Surrogate
 from regretstop.maximize import sobol_points
 from regretstop_ray._log import TrialLog, check_objective
 from regretstop_ray._logging import logger
@@ -42,7 +42,7 @@ class GPUCBSearch(Searcher):
         noise_std: Deviation of the observation noise in the metric's units, or "learned".
         hyperparameters: "map" estimates those of the kernel, "fixed" declares them.
         mean: The metric's constant mean, for hyperparameters="fixed".
-        surrogate: Another surrogate than the native one, instead of the last four.
+        surrogate: A surrogate in place of the native one; it excludes the four before it.
 
     Raises:
         ValueError: If an argument is out of its range, or the arguments do not go together.
@@ -63,6 +63,7 @@ class GPUCBSearch(Searcher):
         noise_std: float | Literal["learned"] = "learned",
         hyperparameters: Literal["map", "fixed"] = "map",
         mean: float = 0.0,
+        surrogate: Surrogate | None = None,
     ) -> None:
         check_objective(metric, mode)
         super().__init__(metric=metric, mode=mode)
@@ -74,6 +75,7 @@ class GPUCBSearch(Searcher):
             "noise_std": noise_std,
             "hyperparameters": hyperparameters,
             "mean": mean,
+            "surrogate": surrogate,
             "n_initial": n_initial_points,
             "seed": self._seed,
         }

@@ -10,7 +10,7 @@ from ray.tune import Callback, Stopper
 from ray.tune.experiment import Trial
 from ray.tune.search import Searcher
 
-from regretstop import Kernel, Rule
+from regretstop import Kernel, Rule, Surrogate
 from regretstop.checks import check_between
 from regretstop.rules.default import resolve_rule
 from regretstop_ray._assess import assess
@@ -25,6 +25,8 @@ _VERSION = 1
 _BOUND = "regret_bound"
 # So many trials without one that ended by itself are reason to ask whether anything else ends them.
 _SUSPICIOUS = 20
+# Arguments that are not None where they are left out.
+_DEFAULTS = {"noise_std": "learned", "hyperparameters": "map", "mean": 0.0}
 
 
 class RegretBoundStopper(Stopper, Callback):
@@ -71,6 +73,7 @@ class RegretBoundStopper(Stopper, Callback):
         noise_std: Deviation of the observation noise in the metric's units, or "learned".
         hyperparameters: "map" estimates those of the kernel, "fixed" declares them.
         mean: The metric's constant mean, for hyperparameters="fixed".
+        surrogate: A surrogate in place of the native one; it excludes the four before it.
 
     Raises:
         ValueError: If an argument is out of its range, or the arguments do not go together.
@@ -93,6 +96,7 @@ class RegretBoundStopper(Stopper, Callback):
         noise_std: float | Literal["learned"] = "learned",
         hyperparameters: Literal["map", "fixed"] = "map",
         mean: float = 0.0,
+        surrogate: Surrogate | None = None,
     ) -> None:
         self._rule = resolve_rule(epsilon, delta, rule)
         if on_stop not in ("kill", "drain"):
@@ -102,9 +106,18 @@ class RegretBoundStopper(Stopper, Callback):
         self._on_stop = on_stop
         # Alone, it learns of trials from their results; otherwise the searcher is told of them.
         self._is_alone = search is None
+        options = {
+            "kernel": kernel,
+            "noise_std": noise_std,
+            "hyperparameters": hyperparameters,
+            "mean": mean,
+            "surrogate": surrogate,
+        }
         if search is not None:
-            if not (space is metric is mode is kernel is None and (noise_std, hyperparameters) == ("learned", "map")):
-                raise ValueError("space, metric, mode and the model's arguments are those of the search that is given")
+            given = {"space": space, "metric": metric, "mode": mode, **options}
+            unasked = [name for name, value in given.items() if value != _DEFAULTS.get(name)]
+            if unasked:
+                raise ValueError(f"with a search, {', '.join(unasked)} are those of the search: leave them out")
             self._log = _searcher_in(search).log
         else:
             if on_stop == "drain":
@@ -115,7 +128,6 @@ class RegretBoundStopper(Stopper, Callback):
                     "without a GPUCBSearch, space, metric and mode must be given, got "
                     f"space={space!r}, metric={metric!r}, mode={mode!r}"
                 )
-            options = {"kernel": kernel, "noise_std": noise_std, "hyperparameters": hyperparameters, "mean": mean}
             self._log = TrialLog({**options, "seed": 0}, space=SearchSpace(space), metric=metric, mode=mode)
         self._log.declare(max_t, time_attr)
         self._decision: TrialCertificate | None = None

@@ -4,7 +4,7 @@ import logging
 import math
 from typing import Any, Literal
 
-from regretstop import GPUCB, Certificate, Kernel, Observation, Rule, Space
+from regretstop import GPUCB, Certificate, Kernel, Observation, Rule, Space, Surrogate
 from regretstop.options import check_options
 from regretstop.parameters import Parameter
 from regretstop.rules.default import resolve_rule
@@ -53,6 +53,7 @@ class RegretBoundStopper:
         noise_std: Deviation of the observation noise in the objective's units, or "learned".
         hyperparameters: "map" estimates those of the kernel, "fixed" declares them.
         mean: The constant mean of what is minimised, for hyperparameters="fixed".
+        surrogate: A surrogate in place of the native one; it excludes the four before it.
 
     Raises:
         ValueError: If an argument is out of its range.
@@ -68,6 +69,7 @@ class RegretBoundStopper:
         noise_std: float | Literal["learned"] = "learned",
         hyperparameters: Literal["map", "fixed"] = "map",
         mean: float = 0.0,
+        surrogate: Surrogate | None = None,
     ) -> None:
         self._rule = resolve_rule(epsilon, delta, rule)
         self._options: dict[str, Any] = {
@@ -75,6 +77,7 @@ class RegretBoundStopper:
             "noise_std": noise_std,
             "hyperparameters": hyperparameters,
             "mean": mean,
+            "surrogate": surrogate,
             "seed": 0,  # the same data give the same certificate; the search's own generator is never touched
         }
         check_options(**self._options)

@@ -147,7 +147,8 @@ class Search:
                 "enumerated",
             )
         starts = self._candidates[self._distinct_best(values, self._candidates, _N_STARTS)]
-        points = self._climb(acquisition, starts, self._numeric)
+        # Coarsely: the best few are climbed again, one by one.
+        points = self._climb(acquisition, starts, self._numeric, tolerance=1e-5)
         if np.any(self._discrete):
             # The ascent treated integers as continuous: go back to the lattice, then move along it.
             points = self.space.snap(points)
@@ -194,18 +195,22 @@ class Search:
 
         Closer ones would climb the same hill.
         """
-        chosen: list[int] = []
-        for i in np.argsort(-values, kind="stable")[: 16 * n]:
-            if not np.any(self.near(points[chosen], points[i : i + 1])):
-                chosen.append(int(i))
-                if len(chosen) == n:
-                    break
+        order = np.argsort(-values, kind="stable")[: 16 * n]
+        ranked = points[order]
+        chosen: list[np.intp] = []
+        left = np.ones(len(order), dtype=bool)
+        while len(chosen) < n and np.any(left):
+            best = np.argmax(left)
+            chosen.append(order[best])
+            left &= ~self.near(ranked, ranked[best : best + 1])[:, 0]
         return np.array(chosen)
 
     def _evaluate(self, acquisition: Acquisition, points: Array) -> Array:
         return acquisition(*self.posterior.mean_std(points))
 
-    def _climb(self, acquisition: Acquisition, starts: Array, free: NDArray[np.bool_]) -> Array:
+    def _climb(
+        self, acquisition: Acquisition, starts: Array, free: NDArray[np.bool_], tolerance: float = 1e-10
+    ) -> Array:
         """Run one L-BFGS-B over all starts at once: the sum of their values separates, its evaluation is shared."""
         from scipy.optimize import minimize  # slow to import, and not needed to import the package
 
@@ -228,7 +233,7 @@ class Search:
             jac=True,
             method="L-BFGS-B",
             bounds=box * len(starts),
-            options={"maxiter": 40, "ftol": 1e-10},
+            options={"maxiter": 40, "ftol": tolerance},
         )
         points[:, free] = np.asarray(result.x).reshape(len(starts), -1)
         return points

@@ -14,7 +14,7 @@ from regretstop_ray import GPUCBSearch, RegretBoundStopper, certificate_of
 from regretstop_ray.matplotlib import plot_regret_bound as plot_matplotlib
 from regretstop_ray.report import bound_history, plot_regret_bound
 
-from regretstop import GPUCB, Observation, OptimalityGap, UCBbr
+from regretstop import GPUCB, Matern52, Observation, OptimalityGap, UCBbr
 from tests.integrations.ray.objectives import EPSILON, space, value
 from tests.integrations.ray.test_ray_search import result, run, searcher
 
@@ -244,8 +244,9 @@ def test_bad_arguments_are_named(arguments, words):
 def test_what_does_not_go_with_a_searcher_is_refused():
     with pytest.raises(ValueError, match="give space, metric and mode instead"):
         RegretBoundStopper(OptunaSearch(), epsilon=0.1)
-    with pytest.raises(ValueError, match="those of the search"):
-        RegretBoundStopper(searcher(), epsilon=0.1, metric="loss")
+    for given in ({"metric": "loss"}, {"space": space()}, {"mean": 1.0}, {"noise_std": 0.1}, {"kernel": Matern52()}):
+        with pytest.raises(ValueError, match=f"with a search, {next(iter(given))} are those of the search"):
+            RegretBoundStopper(searcher(), epsilon=0.1, **given)
     search = searcher()
     RegretBoundStopper(search, epsilon=0.1, max_t=3)
     with pytest.raises(ValueError, match=r"declared as 3 training_iteration before, got 5"):
