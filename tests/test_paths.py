@@ -180,7 +180,7 @@ def test_maxima_over_a_continuous_space(name: str) -> None:
 
 
 def test_maxima_over_a_lattice_too_large_to_enumerate() -> None:
-    space = Space({"n": Int(0, 199), "m": Int(0, 199)})
+    space = Space({"n": Int(0, 119), "m": Int(0, 99)})
     paths, maxima = maxima_of(space, random_history(space, 8, seed=0), lengthscale=0.3)
     shortfall = np.max(paths.values(space.enumerate()), axis=0) - maxima.values
     assert np.all(shortfall >= -1e-9)
