@@ -80,11 +80,12 @@ def maximize_paths(
 
 def _starts(values: Array, candidates: Array, search: Search, n_starts: int) -> tuple[Array, NDArray[np.intp]]:
     """Return the best candidates of each path that lie on different hills, and whose they are."""
-    near, left = search.near(candidates, candidates), values
-    chosen: list[NDArray[np.intp]] = []
-    for _ in range(n_starts):
-        chosen.append(np.argmax(left, axis=0))
+    chosen = [np.argmax(values, axis=0)]
+    left = values
+    near = search.near(candidates, candidates) if n_starts > 1 else np.zeros((0, 0), dtype=bool)
+    for _ in range(n_starts - 1):
         left = np.where(near[:, chosen[-1]], -np.inf, left)
+        chosen.append(np.argmax(left, axis=0))
     own = np.arange(values.shape[1], dtype=np.intp)
     return candidates[np.concatenate(chosen)], np.tile(own, n_starts)
 

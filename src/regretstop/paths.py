@@ -25,8 +25,8 @@ Array = NDArray[np.float64]
 _N_FREQUENCIES = 512
 # How many of the frequencies are Cauchy, whatever the kernel.
 _N_WIDE = 384
-# Points that are evaluated at a time, each on its own path: some tens of MB.
-_BATCH = 2048
+# Points that are evaluated at a time: their features, one megabyte an array, stay in the cache.
+_BATCH = 256
 
 
 class FourierPrior:
@@ -117,8 +117,12 @@ class Paths:
 
     def values(self, points: Array) -> Array:
         """Return every path at encoded points of shape (m, d), shape (m, number of paths)."""
-        columns = self._basis.columns(points)
-        return self._means + self._prior.values(columns) + matmul(self._basis.cross(columns), self._weights.T)
+        values = np.empty((len(points), len(self)))
+        for part in _batches(len(points)):
+            columns = self._basis.columns(points[part])
+            data = matmul(self._basis.cross(columns), self._weights.T)
+            values[part] = self._means + self._prior.values(columns) + data
+        return values
 
     def value_gradient(self, points: Array, which: NDArray[np.intp]) -> tuple[Array, Array]:
         """Return path `which[i]` at point i, and its gradient, zero along categorical axes.
@@ -131,14 +135,17 @@ class Paths:
             Values, shape (m,), and gradients, shape (m, d).
         """
         values, gradients = np.empty(len(points)), np.empty(points.shape)
-        for start in range(0, len(points), _BATCH):
-            part = slice(start, start + _BATCH)
+        for part in _batches(len(points)):
             columns, own = self._basis.columns(points[part]), which[part]
             prior, prior_gradient = self._prior.value_gradient(columns, own)
             data, data_gradient = self._basis.weighted_cross(columns, self._weights[own])
             values[part] = self._means[own] + prior + data
             gradients[part] = self._basis.to_axes(prior_gradient) + data_gradient
         return values, gradients
+
+
+def _batches(n: int) -> list[slice]:
+    return [slice(start, start + _BATCH) for start in range(0, n, _BATCH)]
 
 
 @runtime_checkable
