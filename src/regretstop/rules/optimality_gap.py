@@ -17,9 +17,8 @@ class OptimalityGap(Rule):
 
         f* − f(x̂) ≤ max_x [μ_n(x) + √α σ_n(x)] − [μ_n(x̂) − √η σ_n(x̂)] + h
 
-    The widths that a proof needs are two to four times those at which GP bounds are right in practice, and the bound
-    seldom gets small within a hundred trials. With `beta` both widths are √β and h is 0: the calibrated gap, without
-    a proof, with the certified gap beside it.
+    A proof needs widths of several deviations, and the bound seldom gets small within a hundred trials. With `beta`
+    both widths are √β and h is 0: the calibrated gap, which is not proved, with the certified gap beside it.
 
     Args:
         epsilon: ε in the objective's units: stop when the bound falls below it.
