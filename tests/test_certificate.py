@@ -189,3 +189,22 @@ def test_the_summary_is_one_line_that_claims_no_more_than_the_bound() -> None:
         "(delta = 0.07, guarantee: heuristic) after 41 evaluations."
     )
     assert "certifies" in CERTIFICATE.summary()
+
+
+def test_what_is_left_is_said_in_one_sentence() -> None:
+    said = replace(CERTIFICATE, terms={"probability_left": 0.03125, "paths": 64})
+    sentence = "Estimated probability that something better by more than ε remains: 0.031 (64 posterior paths)."
+    assert sentence in str(said).splitlines()
+    assert said.summary() == f"{CERTIFICATE.summary()} {sentence.replace('ε', 'epsilon')}"
+    assert (
+        replace(CERTIFICATE, terms={"probability_left": 0.0, "paths": 64})
+        .summary()
+        .endswith(": 0 (64 posterior paths).")
+    )
+    stored = json.loads(json.dumps(said.to_dict()))
+    assert str(Certificate.from_dict(stored)) == str(said)
+
+
+def test_older_certificates_say_nothing_of_it() -> None:
+    assert "Estimated probability" not in str(CERTIFICATE) + CERTIFICATE.summary()
+    assert Certificate.from_dict(CERTIFICATE.to_dict()) == CERTIFICATE

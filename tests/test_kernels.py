@@ -140,3 +140,25 @@ def test_bad_numbers_are_named(name: str, value: float) -> None:
     arguments: dict[str, Any] = {name: [0.5, value] if name == "lengthscales" else value}
     with pytest.raises(ValueError, match=f"{name} must be positive and finite, got {value!r}"):
         Matern52(**arguments)
+
+
+@pytest.mark.parametrize("kernel", [Matern52, SquaredExponential])
+def test_the_spectral_density_is_the_kernels(kernel: type[Kernel]) -> None:
+    """∫ p(ω) cos(ωt) dω = ρ(t²) on a line, by the trapezoidal rule; in more dimensions p integrates to one."""
+    omega = np.linspace(-400.0, 400.0, 400_001)
+    density = np.exp(kernel.log_spectral_density(omega**2, 1))
+    for t in (0.0, 0.3, 1.0, 2.5):
+        expected = float(kernel.correlation(np.array(t * t)))
+        assert np.trapezoid(density * np.cos(omega * t), omega) == pytest.approx(expected, abs=1e-6)
+    radius = np.linspace(0.0, 400.0, 400_001)
+    shell = np.exp(kernel.log_spectral_density(radius**2, 3)) * 4.0 * np.pi * radius**2
+    assert np.trapezoid(shell, radius) == pytest.approx(1.0, abs=1e-5)
+
+
+@pytest.mark.parametrize("kernel", [Matern52, SquaredExponential])
+def test_frequencies_have_the_kernel_as_their_characteristic_function(kernel: type[Kernel]) -> None:
+    """An average of 100 000 cosines, each of variance at most one."""
+    frequencies = kernel.frequencies(100_000, 3, np.random.default_rng(0))
+    for delta in (np.array([0.2, -0.1, 0.0]), np.array([0.5, 1.0, -0.7])):
+        expected = float(kernel.correlation(np.array(delta @ delta)))
+        assert np.mean(np.cos(frequencies @ delta)) == pytest.approx(expected, abs=5.0 / np.sqrt(100_000))

@@ -13,6 +13,7 @@ import regretstop
 
 PUBLIC = {
     "GPUCB",
+    "PRB",
     "Categorical",
     "Certificate",
     "Float",

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_ndtr
 
-from regretstop import GPUCB, Certificate, Float, Int, Matern52, OptimalityGap, Space, SquaredExponential, UCBbr
+from regretstop import GPUCB, PRB, Certificate, Float, Int, Matern52, OptimalityGap, Space, SquaredExponential, UCBbr
 from regretstop.confidence import kernel_slopes
 from regretstop.maximize import Search
 from regretstop.posterior import Posterior
@@ -120,6 +120,41 @@ def test_optimality_gap_by_hand(case: str) -> None:
     assert told[certificate.incumbent or 0][0] == incumbent
     assert certificate.guarantee == "theorem"
     assert terms["maximum"] == "enumerated"
+
+
+@pytest.mark.parametrize("sqrt_beta", [2.0, 0.5])
+@pytest.mark.parametrize("case", HAND_WORKED)
+def test_the_calibrated_gap_by_hand(case: str, sqrt_beta: float) -> None:
+    told, (mean, std) = HAND_WORKED[case]
+    optimizer = two_point_optimizer(told)
+    certificate = optimizer.certificate(OptimalityGap(epsilon=0.5, delta=0.1, beta=sqrt_beta**2))
+    seen = {x for x, _ in told}
+    lower = {x: mean[x] - sqrt_beta * std[x] for x in seen}
+    incumbent = max(seen, key=lambda x: lower[x])
+    assert certificate.bound == pytest.approx(max(mean[x] + sqrt_beta * std[x] for x in (0, 1)) - lower[incumbent])
+    assert told[certificate.incumbent or 0][0] == incumbent
+    assert certificate.guarantee == "heuristic"
+    assert "no proof at these settings" in str(certificate)
+    # The certified gap stands beside it, whatever β is.
+    proven = optimizer.certificate(OptimalityGap(epsilon=0.5, delta=0.1))
+    assert (certificate.optimality_gap, certificate.optimality_gap_guarantee) == (proven.bound, "theorem")
+
+
+@few
+@given(histories(), st.sampled_from(TREATMENTS), st.floats(0.1, 9.0))
+def test_the_calibrated_gap_on_any_space(history: History, treatment: str, beta: float) -> None:
+    """Against a dense set of points; the search may find more, and little less."""
+    optimizer = history.told(**options_of(treatment, history.space))
+    snapshot = optimizer.snapshot()
+    certificate = optimizer.certificate(OptimalityGap(0.5, beta=beta))
+    posterior, space = snapshot.posteriors[0], history.space
+    points = space.snap(np.random.default_rng(0).random((4000, space.dim)) * np.maximum(space.categories - 1, 1))
+    mean, std = posterior.mean_std(points)
+    mean_at_data, std_at_data = posterior.mean_std(snapshot.points)
+    lower = float(np.max(mean_at_data - math.sqrt(beta) * std_at_data))
+    dense = snapshot.scale * (float(np.max(mean + math.sqrt(beta) * std)) - lower)
+    assert certificate.bound >= dense * (1 - 1e-4)
+    assert certificate.bound <= dense * 1.05 + 1e-9
 
 
 @pytest.mark.parametrize("case", HAND_WORKED)
@@ -489,10 +524,10 @@ def test_certificates_survive_json(history: History, beta: Any, treatment: str) 
         assert Certificate.from_dict(json.loads(text)) == certificate
 
 
-RULES: list[Rule] = [UCBbr(0.5), OptimalityGap(0.5)]
+RULES: list[Rule] = [UCBbr(0.5), OptimalityGap(0.5), OptimalityGap(0.5, beta=4.0), PRB(0.5)]
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
+@pytest.mark.parametrize("rule", RULES, ids=repr)
 @pytest.mark.parametrize("treatment", TREATMENTS)
 @pytest.mark.parametrize("n", [0, 1, 2])
 def test_too_few_observations(rule: Rule, treatment: str, n: int) -> None:
@@ -504,7 +539,7 @@ def test_too_few_observations(rule: Rule, treatment: str, n: int) -> None:
     assert not certificate.stop
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
+@pytest.mark.parametrize("rule", RULES, ids=repr)
 def test_estimated_hyperparameters_need_more_observations_than_there_are_of_them(rule: Rule) -> None:
     space = SPACES["a square"]
     five, six = (random_history(space, n, seed=0).told(beta="theory").certificate(rule) for n in (5, 6))
@@ -512,7 +547,7 @@ def test_estimated_hyperparameters_need_more_observations_than_there_are_of_them
     assert math.isfinite(six.optimality_gap)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
+@pytest.mark.parametrize("rule", RULES, ids=repr)
 @pytest.mark.parametrize("value", [0.0, 1.5, -3e7])
 def test_equal_values_certify_nothing(rule: Rule, value: float) -> None:
     history = random_history(SPACES["a square"], 9, seed=0).with_values([value] * 9)
@@ -521,7 +556,7 @@ def test_equal_values_certify_nothing(rule: Rule, value: float) -> None:
     assert "all values are equal" in certificate.reason
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
+@pytest.mark.parametrize("rule", RULES, ids=repr)
 def test_nothing_inside_the_space(rule: Rule) -> None:
     history = dataclasses.replace(
         random_history(SPACES["a line"], 6, seed=0), params=[{"x": 2.0 + i} for i in range(6)]
@@ -566,6 +601,12 @@ def test_the_assumed_lipschitz_constant_can_be_given() -> None:
 def test_bad_arguments_are_named(rule: Any, name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=rf"^{name} must be .*, got {value!r}$"):
         rule(epsilon=0.1, **{name: value})
+
+
+@pytest.mark.parametrize("value", [0.0, -4.0, math.nan, math.inf, "4", True])
+def test_bad_betas_are_named(value: Any) -> None:
+    with pytest.raises(ValueError, match=rf"^beta must be a positive number, got {value!r}$"):
+        OptimalityGap(epsilon=0.1, beta=value)
 
 
 @pytest.mark.parametrize(("name", "value"), [("a", 0.0), ("b", -1.0), ("a", math.nan), ("b", math.inf)])

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from regretstop.optimizer import GPUCB, Observation
     from regretstop.rules.base import Rule
     from regretstop.rules.optimality_gap import OptimalityGap
+    from regretstop.rules.prb import PRB
     from regretstop.rules.ucb_br import UCBbr
     from regretstop.space import Categorical, Float, Int, Space
     from regretstop.surrogate import Surrogate
 
 __all__ = [
     "GPUCB",
+    "PRB",
     "Categorical",
     "Certificate",
     "Float",
@@ -53,6 +55,7 @@ _HOME = {
     "minimize": "loop",
     "Rule": "rules.base",
     "OptimalityGap": "rules.optimality_gap",
+    "PRB": "rules.prb",
     "UCBbr": "rules.ucb_br",
     "Categorical": "space",
     "Float": "space",

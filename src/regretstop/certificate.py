@@ -44,7 +44,9 @@ class Certificate:
             one than the incumbent.
         reason: In words, why to stop, or why not, or why the bound is infinite.
         terms: The numbers behind the bound, by name; JSON scalars, to be read only. The strings
-            "inf", "-inf" and "nan" are reserved.
+            "inf", "-inf" and "nan" are reserved. "probability_left", where there, is the estimated
+            probability that something better than the incumbent by more than ε remains, given the
+            model, from as many draws of it as "paths" says.
     """
 
     rule: str
@@ -110,6 +112,7 @@ class Certificate:
             f"{self.rule} {says} that the regret of trial {self.incumbent} (value {value}) is at most "
             f"{rounded_up(self.bound)} < epsilon = {self.epsilon:.4g} (delta = {self.delta:.4g}, "
             f"guarantee: {self.guarantee}) after {self.n_observations} evaluations."
+            + "".join(f" {sentence}" for sentence in self._left("epsilon"))
         )
 
     def __str__(self) -> str:
@@ -126,6 +129,7 @@ class Certificate:
             lines.append(self._gap_statement())
         if self.terms.get("maximum") == "searched" and math.isfinite(self.optimality_gap):
             lines.append("It rests on a maximum over the space that was searched for, not enumerated.")
+        lines += self._left("ε")
         observations = "1 observation" if self.n_observations == 1 else (f"{self.n_observations} observations")
         lines.append(f"Based on {observations}; {self.n_excluded} left out (failed, not finite or outside the space).")
         return "\n".join(lines)
@@ -142,6 +146,16 @@ class Certificate:
         return [
             f"With probability at least {_confidence(self.delta)}, {_ASSUMPTION[self.guarantee]},",
             f"{claim} {trial}.",
+        ]
+
+    def _left(self, epsilon: str) -> list[str]:
+        """Return a sentence on what may be left to find, none where it was not estimated, as in older certificates."""
+        left, paths = self.terms.get("probability_left"), self.terms.get("paths")
+        if not isinstance(left, numbers.Real) or not isinstance(paths, numbers.Integral):
+            return []
+        return [
+            f"Estimated probability that something better by more than {epsilon} remains: {float(left):.2g} "
+            f"({paths} posterior paths)."
         ]
 
     def _gap_statement(self) -> str:

@@ -64,6 +64,16 @@ class Kernel(ABC):
     def correlation_and_slope(r2: Array) -> tuple[Array, Array]:
         """Return ρ(r²) and dρ/d(r²), elementwise."""
 
+    @staticmethod
+    @abstractmethod
+    def frequencies(n: int, dim: int, rng: np.random.Generator) -> Array:
+        """Return n draws of the spectral distribution, E cos(ω·Δ) = ρ(‖Δ‖²) for Δ of shape (dim,); shape (n, dim)."""
+
+    @staticmethod
+    @abstractmethod
+    def log_spectral_density(omega2: Array, dim: int) -> Array:
+        """Return the log density of that distribution at ‖ω‖² in `dim` dimensions, elementwise."""
+
 
 @dataclass(frozen=True)
 class Matern52(Kernel):
@@ -86,6 +96,16 @@ class Matern52(Kernel):
         linear = (1.0 + root) * decay
         return linear + (5.0 / 3.0) * r2 * decay, (-5.0 / 6.0) * linear
 
+    @staticmethod
+    def frequencies(n: int, dim: int, rng: np.random.Generator) -> Array:
+        """Return n draws of the spectral distribution, Student-t with 5 degrees of freedom; shape (n, dim)."""
+        return rng.standard_normal((n, dim)) / np.sqrt(rng.chisquare(5.0, n) / 5.0)[:, None]
+
+    @staticmethod
+    def log_spectral_density(omega2: Array, dim: int) -> Array:
+        """Return the log density of that distribution at ‖ω‖² in `dim` dimensions, elementwise."""
+        return log_student_t(omega2, dim, 5.0)
+
 
 @dataclass(frozen=True)
 class SquaredExponential(Kernel):
@@ -104,6 +124,23 @@ class SquaredExponential(Kernel):
         """Return ρ(r²) and dρ/d(r²) = −ρ/2, elementwise."""
         rho = np.exp(-0.5 * r2)
         return rho, -0.5 * rho
+
+    @staticmethod
+    def frequencies(n: int, dim: int, rng: np.random.Generator) -> Array:
+        """Return n draws of the spectral distribution, standard normal; shape (n, dim)."""
+        return rng.standard_normal((n, dim))
+
+    @staticmethod
+    def log_spectral_density(omega2: Array, dim: int) -> Array:
+        """Return the log density of that distribution at ‖ω‖² in `dim` dimensions, elementwise."""
+        return -0.5 * (omega2 + dim * math.log(2.0 * math.pi))
+
+
+def log_student_t(r2: Array, dim: int, freedom: float) -> Array:
+    """Return the log density of the spherical Student-t distribution at squared radius r², elementwise."""
+    constant = math.lgamma((freedom + dim) / 2.0) - math.lgamma(freedom / 2.0)
+    constant -= 0.5 * dim * math.log(freedom * math.pi)
+    return constant - 0.5 * (freedom + dim) * np.log1p(r2 / freedom)
 
 
 class Embedding:

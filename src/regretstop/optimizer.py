@@ -12,6 +12,7 @@ from regretstop.bound import theory_sqrt_beta
 from regretstop.certificate import Certificate
 from regretstop.checks import as_float, check_at_least, check_between, check_number_or
 from regretstop.confidence import RiskLedger
+from regretstop.exceedance import exceeding_point
 from regretstop.kernels import Kernel, Matern52
 from regretstop.maximize import Search, UpperConfidenceBound, sobol_points
 from regretstop.rules.base import Rule
@@ -78,6 +79,9 @@ class GPUCB:
             paper's β_t; "matched" for the width √α of the certified optimality gap, whose maximiser is the point
             that keeps the gap from closing. Where the kernel's slopes are not known (a surrogate of your own on a
             continuous axis), "theory" leaves out the term for them, and "matched" becomes "theory".
+        exceedance: ε in the objective's units, or None. With a number, every other point is the maximiser of a
+            posterior path that beats the best trial by more than that, as long as one of 64 does: it looks where
+            something better may be, as often as the model thinks so. The other points are those of `beta`.
         kernel: The kernel: a bare family where its hyperparameters are estimated.
         noise_std: Deviation of the observation noise: "learned", or a number in the objective's units (0: none).
         hyperparameters: "map" estimates them; "fixed" declares kernel, noise and mean, which is the theorem's setting.
@@ -98,6 +102,7 @@ class GPUCB:
         *,
         direction: Direction = "maximize",
         beta: Beta = 4.0,
+        exceedance: float | None = None,
         kernel: Kernel | None = None,
         noise_std: float | Literal["learned"] = "learned",
         hyperparameters: Treatment = "map",
@@ -109,6 +114,8 @@ class GPUCB:
         if direction not in ("maximize", "minimize"):
             raise ValueError(f"direction must be 'maximize' or 'minimize', got {direction!r}")
         check_number_or("beta", beta, "theory", "matched")
+        if exceedance is not None:
+            check_between("exceedance", exceedance, 0)
         check_between("mean", mean, -math.inf)
         check_at_least("n_initial", n_initial, 1)
         if seed is not None:
@@ -118,6 +125,7 @@ class GPUCB:
         self.space = space
         self._sign = 1.0 if direction == "maximize" else -1.0
         self._beta: Beta = beta
+        self._exceedance = exceedance
         self._n_initial = n_initial
         self._seed = int(np.random.default_rng().integers(2**31)) if seed is None else int(seed)
         if surrogate is None:
@@ -310,6 +318,11 @@ class GPUCB:
             worst = np.full(len(failed), np.min(fit.data.values))
             posteriors = [p.condition_on(failed, worst).condition_on(pending) for p in fit.posteriors]
             searches = tuple(Search(p, self.space, data.points[data.inside], self._seed) for p in posteriors)
+        if self._exceedance is not None and (len(self._history) + len(self._pending)) % 2:
+            rng = np.random.default_rng([self._seed, len(self._history), len(self._pending)])
+            point = exceeding_point(searches, data.points[data.inside], self._exceedance / fit.data.scale, rng)
+            if point is not None:
+                return point
         if self._beta == "matched":
             snapshot = replace(self.snapshot(), searches=searches, posteriors=tuple(s.posterior for s in searches))
             if snapshot.obstacle is None:

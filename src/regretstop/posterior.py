@@ -17,6 +17,7 @@ from scipy.spatial.distance import cdist
 
 from regretstop.kernels import Embedding, Kernel
 from regretstop.linalg import matmul, matvec
+from regretstop.paths import FourierPrior, Paths
 
 Array = NDArray[np.float64]
 
@@ -133,14 +134,15 @@ class GaussianProcess:
 
     def mean_std(self, points: Array) -> tuple[Array, Array]:
         """Return μ and σ_n, each of shape (m,), at points of shape (m, d)."""
-        cross = self.prior_std**2 * self.kernel.correlation(self._squared_distances(points))
+        cross = self.cross(self.columns(points))
         whitened = matmul(cross, self._inverse_chol.T)
         mean = self.mean + matvec(cross, self._weights)
         return mean, np.sqrt(self._variance(cross, whitened))
 
     def mean_std_gradient(self, points: Array) -> tuple[Array, Array, Array, Array]:
         """Return μ, σ_n of shape (m,) and their gradients of shape (m, d), zero along categorical axes."""
-        rho, slope = self.kernel.correlation_and_slope(self._squared_distances(points))
+        columns = self.columns(points)
+        rho, slope = self.kernel.correlation_and_slope(cdist(columns, self._columns, "sqeuclidean"))
         cross = self.prior_std**2 * rho
         whitened = matmul(cross, self._inverse_chol.T)
         mean = self.mean + matvec(cross, self._weights)
@@ -148,8 +150,8 @@ class GaussianProcess:
         # dσ²/dk = −2 K⁻¹k − 2 (1 − 1ᵀK⁻¹k) K⁻¹1 / c
         unexplained = (1.0 - matvec(cross, self._inverse_ones)) / self._mean_precision
         variance_weights = -2.0 * (matmul(whitened, self._inverse_chol) + np.outer(unexplained, self._inverse_ones))
-        mean_gradient = self._chain(points, slope * self._weights)
-        variance_gradient = self._chain(points, slope * variance_weights)
+        mean_gradient = self._chain(columns, slope * self._weights)
+        variance_gradient = self._chain(columns, slope * variance_weights)
         return (
             mean,
             std,
@@ -180,22 +182,54 @@ class GaussianProcess:
             mean=self._known_mean,
         )
 
-    def _squared_distances(self, points: Array) -> Array:
-        return cdist(self._embedding(points) * self._column_scale, self._columns, "sqeuclidean")
+    def paths(self, n: int, rng: np.random.Generator) -> Paths:
+        """Return n draws of the posterior as functions, by Matheron's rule; the jitter counts as noise.
+
+            f(x) = m + g(x) + k(x)ᵀ K⁻¹ (y − m − g(X) − e),   g a draw of the prior, e one of the noise
+
+        An unknown mean is `m = 1ᵀK⁻¹(y − g(X) − e) / c`: the limit of the rule for a mean whose prior gets flat.
+        """
+        prior = FourierPrior(self.kernel, self._columns.shape[1], self.prior_std, n, rng)
+        noise_std = np.sqrt(self.noise_std**2 / self.repeats + self.jitter)
+        noise = noise_std[:, None] * rng.standard_normal((len(self.values), n))
+        residuals = self.values[:, None] - prior.values(self._columns) - noise
+        if self._known_mean is None:
+            means = matvec(residuals.T, self._inverse_ones) / self._mean_precision
+        else:
+            means = np.full(n, self._known_mean)
+        weights = matmul(self._inverse_chol.T, matmul(self._inverse_chol, residuals - means)).T
+        return Paths(prior, self, np.ascontiguousarray(weights), means)
+
+    def columns(self, points: Array) -> Array:
+        """Return the columns whose squared distances the kernel uses, in lengthscales, shape (m, D)."""
+        return self._embedding(points) * self._column_scale
+
+    def cross(self, columns: Array) -> Array:
+        """Return k(x, x_i), shape (m, n), for points given by their columns."""
+        return self.prior_std**2 * self.kernel.correlation(cdist(columns, self._columns, "sqeuclidean"))
+
+    def weighted_cross(self, columns: Array, weights: Array) -> tuple[Array, Array]:
+        """Return Σ_i w_mi k(x_m, x_i), shape (m,), for weights of shape (m, n), and the gradients, shape (m, d)."""
+        rho, slope = self.kernel.correlation_and_slope(cdist(columns, self._columns, "sqeuclidean"))
+        values = self.prior_std**2 * np.einsum("mn,mn->m", rho, weights)
+        return values, self._chain(columns, slope * weights)
+
+    def to_axes(self, gradients: Array) -> Array:
+        """Return gradients along the axes, shape (m, d), of gradients along the columns, shape (m, D)."""
+        numeric = self._embedding.numeric_columns
+        along = np.zeros((len(gradients), len(self._embedding.numeric)))
+        along[:, self._embedding.numeric] = gradients[:, numeric] * self._column_scale[numeric]
+        return along
 
     def _variance(self, cross: Array, whitened: Array) -> Array:
         variance = self.prior_std**2 - np.einsum("mn,mn->m", whitened, whitened)
         variance += (1.0 - matvec(cross, self._inverse_ones)) ** 2 / self._mean_precision
         return np.maximum(variance, self._variance_floor)
 
-    def _chain(self, points: Array, weights: Array) -> Array:
+    def _chain(self, columns: Array, weights: Array) -> Array:
         """Return Σ_i weights_mi d(s² r²_mi)/dx_m, shape (m, d), for weights that contain dρ/d(r²)."""
-        numeric = self._embedding.numeric_columns
-        columns = self._embedding(points)[:, numeric] * self._column_scale[numeric]
-        moved = columns * np.sum(weights, axis=1)[:, None] - matmul(weights, self._columns[:, numeric])
-        gradient = np.zeros(points.shape)
-        gradient[:, self._embedding.numeric] = 2.0 * self.prior_std**2 * moved * self._column_scale[numeric]
-        return gradient
+        moved = columns * np.sum(weights, axis=1)[:, None] - matmul(weights, self._columns)
+        return self.to_axes(2.0 * self.prior_std**2 * moved)
 
 
 def cholesky(covariance: Array, prior_variance: float) -> tuple[Array, float]:

@@ -116,6 +116,22 @@ def certified_gap(snapshot: Snapshot, ledger: RiskLedger) -> Gap | None:
     return max(gaps, key=lambda gap: gap.bound)
 
 
+def calibrated_gap(snapshot: Snapshot, sqrt_beta: float) -> Gap:
+    """Return `max_x [μ(x) + √β σ_n(x)] − [μ(x̂) − √β σ_n(x̂)]` of the best evaluated trial, which proves nothing.
+
+    The snapshot must have no obstacle.
+    """
+    at_data = [posterior.mean_std(snapshot.points) for posterior in snapshot.posteriors]
+    incumbent = int(np.argmax(np.mean([mean - sqrt_beta * std for mean, std in at_data], axis=0)))
+    gaps: list[Gap] = []
+    for (mean, std), search in zip(at_data, snapshot.searches, strict=True):
+        maximum = search.maximize(UpperConfidenceBound(sqrt_beta))
+        highest = max(maximum.value, float(np.max(mean + sqrt_beta * std)))
+        bound = highest - float(mean[incumbent] - sqrt_beta * std[incumbent])
+        gaps.append(Gap(bound, incumbent, sqrt_beta, sqrt_beta, 0.0, 0.0, maximum.how, maximum.point))
+    return max(gaps, key=lambda gap: gap.bound)
+
+
 def _gap_under(
     snapshot: Snapshot, k: int, incumbent: int, mean: Array, std: Array, ledger: RiskLedger, log_risk: float
 ) -> Gap:

@@ -21,6 +21,7 @@ from regretstop.rules.gap import (
     slopes_are_known,
     slopes_of,
 )
+from regretstop.rules.remaining import probability_left
 from regretstop.snapshot import Beta, Snapshot
 from regretstop.space import Space
 from regretstop.subproblem import settle_cost
@@ -217,6 +218,7 @@ class UCBbr(Rule):
                 "n_L": ledger.n_L,
                 "test": snapshot.test,
                 "test_risk": ledger.test_risk,
+                **probability_left(snapshot, incumbent, self.epsilon),
             },
         )
 
