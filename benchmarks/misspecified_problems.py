@@ -74,7 +74,7 @@ def _step(params: Mapping[str, Any]) -> float:
 
 @cache
 def problems() -> dict[str, Misspecified]:
-    """Return the problems; the ranges of the test functions are about those of 2^13 Sobol points and as many corners."""
+    """Return the problems; ranges of test functions are about those of 2^13 Sobol points and as many corners."""
     branin = PROBLEMS["Branin"]
     return {
         "Branin": Misspecified(branin.space, branin.objective, branin.minimum, 308.1),
