@@ -3,6 +3,7 @@
 All paths share the candidates of the posterior's search; then each climbs from its own best ones, all of them in step.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -41,7 +42,14 @@ class PathMaxima:
 
 
 def maximize_paths(
-    paths: Paths, search: Search, anchors: Array, rng: np.random.Generator, *, n_starts: int, tolerance: float
+    paths: Paths,
+    search: Search,
+    anchors: Array,
+    rng: np.random.Generator,
+    *,
+    n_starts: int,
+    tolerance: float,
+    enough: float = math.inf,
 ) -> PathMaxima:
     """Return the maximum of every path.
 
@@ -52,6 +60,7 @@ def maximize_paths(
         rng: Chooses among the moves along discrete axes.
         n_starts: Best candidates of each path to climb from.
         tolerance: A climb that promises less than this has arrived; standardised.
+        enough: A path on which a candidate beats every anchor by more than this is not climbed; standardised.
     """
     space, n = search.space, len(paths)
     candidates = np.vstack([space.snap(anchors), search.promising(_SQRT_BETA, _N_CANDIDATES)])
@@ -60,8 +69,10 @@ def maximize_paths(
     best = np.argmax(at_candidates, axis=0)
     points, values = candidates[best], at_candidates[best, np.arange(n)]
     numeric, discrete = space.categories == 0, np.isfinite(space.counts)
-    if search.how == "searched":
-        starts, which = _starts(at_candidates, candidates, search, n_starts)
+    open_paths = np.flatnonzero(values - np.max(at_anchors, axis=0, initial=-np.inf) <= enough)
+    if search.how == "searched" and len(open_paths):
+        starts, which = _starts(at_candidates[:, open_paths], candidates, search, n_starts)
+        which = open_paths[which]
         climbed = _climb(paths, search, starts, which, numeric, tolerance)
         if np.any(discrete):
             # The ascent treated integers as continuous: go back to the lattice, move along it, and climb again.
@@ -69,11 +80,12 @@ def maximize_paths(
             points, values = _best(paths, points, values, snapped, which)
             for _ in range(_SWEEPS):
                 before = values
-                points, values = _best(paths, points, values, *_moves(search, points, rng))
+                moved, which = _moves(search, points[open_paths], rng)
+                points, values = _best(paths, points, values, moved, open_paths[which])
                 if np.array_equal(values, before):
                     break
-            which = np.arange(n)
-            climbed = _climb(paths, search, points, which, numeric & ~discrete, tolerance)
+            which = open_paths
+            climbed = _climb(paths, search, points[open_paths], which, numeric & ~discrete, tolerance)
         points, values = _best(paths, points, values, climbed, which)
     return PathMaxima(points, np.maximum(values, np.max(at_anchors, axis=0, initial=-np.inf)), at_anchors, search.how)
 

@@ -1,5 +1,7 @@
 """What posterior paths say about how much better the optimum is than evaluated trials."""
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,7 +29,13 @@ def can_draw(snapshot: Snapshot) -> bool:
 
 
 def path_gaps(
-    snapshot: Snapshot, trials: Array, n: int, epsilon: float, rng: np.random.Generator, n_starts: int
+    snapshot: Snapshot,
+    trials: Array,
+    n: int,
+    epsilon: float,
+    rng: np.random.Generator,
+    n_starts: int,
+    enough: float = math.inf,
 ) -> Array:
     """Return f* − f(x̂) on posterior paths, for several x̂.
 
@@ -38,6 +46,7 @@ def path_gaps(
         epsilon: ε in the objective's units: differences far below it are not looked for.
         rng: Draws the paths.
         n_starts: Where to climb from on each path.
+        enough: In the objective's units: a larger difference is not looked for where one above this was found.
 
     Returns:
         Shape (k, n), standardised and never negative.
@@ -48,7 +57,13 @@ def path_gaps(
         assert isinstance(posterior, HasPaths)  # asked before
         paths = posterior.paths(share, rng)
         maxima = maximize_paths(
-            paths, search, trials, rng, n_starts=n_starts, tolerance=_TOLERANCE * epsilon / snapshot.scale
+            paths,
+            search,
+            trials,
+            rng,
+            n_starts=n_starts,
+            tolerance=_TOLERANCE * epsilon / snapshot.scale,
+            enough=enough / snapshot.scale,
         )
         gaps.append(maxima.values - maxima.at_anchors)
     return np.hstack(gaps)
@@ -68,5 +83,6 @@ def probability_left(snapshot: Snapshot, incumbent: int, epsilon: float) -> dict
     if not can_draw(snapshot):
         return {}
     trial = snapshot.points[incumbent : incumbent + 1]
-    gaps = path_gaps(snapshot, trial, _N_PATHS, epsilon, path_rng(snapshot), _N_STARTS) * snapshot.scale
+    rng = path_rng(snapshot)
+    gaps = path_gaps(snapshot, trial, _N_PATHS, epsilon, rng, _N_STARTS, enough=epsilon) * snapshot.scale
     return {"probability_left": float(np.mean(gaps > epsilon)), "paths": gaps.size}
