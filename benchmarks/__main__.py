@@ -62,6 +62,17 @@ def coverage(
 
 
 @app.command()
+def misspecified(
+    seeds: Annotated[int, typer.Option(min=1, help="Paths for each problem and sampler.")] = 20,
+    trials: Annotated[int, typer.Option(min=8, help="Length of a path.")] = 80,
+) -> None:
+    """False stops on problems that are no draw of the model, beside Optuna's terminator."""
+    from benchmarks.misspecified import run
+
+    run(seeds, trials)
+
+
+@app.command()
 def report() -> None:
     """Write RESULTS.md and the plot from whatever results there are."""
     from benchmarks.report import write

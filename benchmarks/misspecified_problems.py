@@ -83,7 +83,7 @@ def problems() -> dict[str, Misspecified]:
         "Ackley-3": Misspecified(_cube(3, -32.768, 32.768), _ackley, 0.0, 22.3),
         "Levy-4": Misspecified(_cube(4, -10, 10), _levy, 0.0, 255.0),
         "Rosenbrock-4": Misspecified(_cube(4, -5, 10), _rosenbrock, 0.0, 7.25),
-        "step": Misspecified(_cube(2, 0, 1), _step, 0.0525 - 0.5, 1.3),
+        "step": Misspecified(_cube(2, 0, 1), _step, 0.3**2 + 0.15**2 - 0.5, 1.24),
         "heavy tails": Misspecified(
             branin.space, branin.objective, branin.minimum, 308.1, lambda rng: float(rng.standard_t(2))
         ),

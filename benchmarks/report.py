@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from benchmarks import coverage, problems
+from benchmarks import coverage, misspecified, problems
 from benchmarks.records import RESULTS, read
 from benchmarks.timing import hardware
 
@@ -33,6 +33,8 @@ def write(target: Path = TARGET) -> None:
         parts += stops(records)
         plot(records, PLOT)
         parts.append(f"![bounds and regrets along the paths](results/{PLOT.name})")
+    if records := read(misspecified.PATH):
+        parts += false_stops(records)
     if records := read(coverage.PATH):
         parts += certificates(records)
     target.write_text("\n\n".join(parts) + "\n")
@@ -212,6 +214,43 @@ def stops(records: list[dict[str, Any]]) -> list[str]:
     if stopped:
         parts.append(table(stopped))
     return parts
+
+
+def false_stops(records: list[dict[str, Any]]) -> list[str]:
+    """Return the Markdown about problems that are no draw of the model."""
+    parts = [
+        "## Where the model is wrong",
+        f"Paths of up to {records[0]['trials']} evaluations by `GPUCB` (β = 4), without and with exceedance sampling; ε is "
+        f"a share of the range of the values, δ = {misspecified.DELTA}. PRB and Optuna's terminator are asked every "
+        f"{misspecified.EVERY} evaluations, the others always, from evaluation {misspecified.FIRST} on. A stop is false "
+        "if the trial that it names (for the terminator: the best one) is more than ε from the optimum. Rates are of the "
+        "stops, with Wilson's 95 % interval; where it stopped as median (quartiles). " + _sources(records),
+    ]
+    labels = sorted({label for record in records for label in record["stops"]}, key=_order)
+    for exceedance in (False, True):
+        rows: list[dict[str, Any]] = []
+        for name in dict.fromkeys(record["problem"] for record in records):
+            paths = [r for r in records if (r["problem"], r["exceedance"]) == (name, exceedance)]
+            for label in labels:
+                ends = [r["stops"][label] for r in paths if label in r["stops"]]
+                rule, treatment, share = label.split(", ")
+                rows.append(
+                    {
+                        "problem": name,
+                        "ε": f"{100 * float(share):.0f} %",
+                        "rule": rule,
+                        "hyperparameters": treatment,
+                        "stopped": f"{len(ends)}/{len(paths)}",
+                        "false": rate(sum(e["false"] for e in ends), len(ends)) if ends else "–",
+                        "stop at": spread([e["n"] for e in ends]),
+                    }
+                )
+        parts += [f"### {'With' if exceedance else 'Without'} exceedance sampling", table(rows)]
+    return parts
+
+
+def _order(label: str) -> tuple[float, str]:
+    return float(label.rpartition(", ")[2]), label
 
 
 def certificates(records: list[dict[str, Any]]) -> list[str]:

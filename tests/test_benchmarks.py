@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import coverage, problems, records, report
+from benchmarks import coverage, misspecified, misspecified_problems, problems, records, report
 from benchmarks.objectives import PROBLEMS, continuous_draw, finite_draw
 from benchmarks.slsqp import bound_by_slsqp
 from regretstop import instantaneous_regret_bound
@@ -77,3 +77,42 @@ def test_records_are_strict_json(tmp_path: Path) -> None:
         records.append(tmp_path / "x.jsonl", {"bound": math.inf})
     assert records.compact(math.inf) is None
     assert json.loads(json.dumps(records.compact(1 / 3))) == 0.333333
+
+
+@pytest.mark.parametrize(
+    ("name", "best"),
+    [
+        ("Hartmann-3", [0.114614, 0.555649, 0.852547]),
+        ("Ackley-3", [0.0, 0.0, 0.0]),
+        ("Levy-4", [1.0, 1.0, 1.0, 1.0]),
+        ("Rosenbrock-4", [1.0, 1.0, 1.0, 1.0]),
+        ("step", [0.6 + 1e-9, 0.55 + 1e-9]),
+    ],
+)
+def test_the_misspecified_functions_have_their_known_minima(name: str, best: list[float]) -> None:
+    problem = misspecified_problems.problems()[name]
+    value = problem.objective({f"x{j}": x for j, x in enumerate(best)})
+    assert value == pytest.approx(problem.minimum, abs=1e-5)
+    rng = np.random.default_rng(0)
+    others = [problem.objective(problem.space.decode(x)) for x in rng.random((500, problem.space.dim))]
+    assert problem.minimum <= min(others)
+    assert max(others) - problem.minimum <= 1.02 * problem.span
+
+
+@pytest.mark.parametrize("name", ["SVM", "boosting"])
+def test_the_tables_hold_every_setting(name: str) -> None:
+    problem = misspecified_problems.problems()[name]
+    values = [problem.objective(problem.space.decode(x)) for x in problem.space.enumerate()]
+    assert (min(values), max(values) - min(values)) == (problem.minimum, problem.span)
+    assert 0.0 < problem.minimum < 1.0
+
+
+def test_a_path_where_the_model_is_wrong_says_when_each_rule_stopped() -> None:
+    record = misspecified.run_path({"problem": "SVM", "seed": 0, "trials": 20, "exceedance": True})
+    assert len(record["regrets"]) == 20
+    assert all(r >= 0.0 for r in record["regrets"])
+    for label, stop in record["stops"].items():
+        share = label.rpartition(", ")[2]
+        assert stop["bound"] < record["epsilons"][share]
+        assert stop["false"] == (stop["regret"] > record["epsilons"][share])
+    assert "## Where the model is wrong" in report.false_stops([record | records.provenance()])[0]
