@@ -220,11 +220,11 @@ def false_stops(records: list[dict[str, Any]]) -> list[str]:
     """Return the Markdown about problems that are no draw of the model."""
     parts = [
         "## Where the model is wrong",
-        f"Paths of up to {records[0]['trials']} evaluations by `GPUCB` (β = 4), without and with exceedance sampling; ε is "
-        f"a share of the range of the values, δ = {misspecified.DELTA}. PRB and Optuna's terminator are asked every "
-        f"{misspecified.EVERY} evaluations, the others always, from evaluation {misspecified.FIRST} on. A stop is false "
-        "if the trial that it names (for the terminator: the best one) is more than ε from the optimum. Rates are of the "
-        "stops, with Wilson's 95 % interval; where it stopped as median (quartiles). " + _sources(records),
+        f"Paths of up to {records[0]['trials']} evaluations by `GPUCB` (β = 4), without and with exceedance sampling; "
+        f"ε is a share of the range of the values, δ = {misspecified.DELTA}. PRB and Optuna's terminator are asked "
+        f"every {misspecified.EVERY} evaluations, the others always, from evaluation {misspecified.FIRST} on. A stop "
+        "is false if the trial that it names (for the terminator: the best one) is more than ε from the optimum. Rates "
+        "are of the stops, with Wilson's 95 % interval; where it stopped as median (quartiles). " + _sources(records),
     ]
     labels = sorted({label for record in records for label in record["stops"]}, key=_order)
     for exceedance in (False, True):
