@@ -60,7 +60,7 @@ class OptimalityGap(Rule):
             optimality_gap=bound,
             optimality_gap_guarantee=snapshot.guarantee,
             optimality_gap_incumbent=number,
-            reason=verdict(bound, self.epsilon),
+            reason=verdict(bound, self.epsilon) + snapshot.sampling_remark(),
             terms={
                 "sqrt_alpha": gap.sqrt_alpha,
                 "sqrt_eta": gap.sqrt_eta,
@@ -72,5 +72,6 @@ class OptimalityGap(Rule):
                 "test_risk": ledger.test_risk,
                 "noise_std": max(p.noise_std for p in snapshot.posteriors) * snapshot.scale,
                 "jitter_std": max(p.jitter for p in snapshot.posteriors) ** 0.5 * snapshot.scale,
+                **snapshot.sampling_terms(),
             },
         )
