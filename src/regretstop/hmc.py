@@ -95,7 +95,7 @@ def transition(target: Target, chains: Chains, rng: np.random.Generator) -> tupl
         errors = values - chains.values + 0.5 * np.sum(final**2 - momenta**2, axis=1)
     finite = np.isfinite(errors) & np.all(np.isfinite(positions) & np.isfinite(gradients), axis=1)
     errors[~finite] = np.inf
-    accepted = -np.log(rng.random(k)) > errors
+    accepted = rng.standard_exponential(k) > errors
     acceptance = float(np.mean(np.exp(-np.maximum(errors, 0.0))))
     moved = replace(
         chains,
@@ -149,10 +149,11 @@ def _root_of(draws: Array, before: Array) -> Array:
     """Return the factor of the draws' covariance, pulled a little towards the covariance that was assumed before."""
     n, d = draws.shape
     deviations = draws - np.mean(draws, axis=0)
-    covariance = np.einsum("ni,nj->ij", deviations, deviations) / n
     trust = n / (n + 5.0 * d)
-    return np.linalg.cholesky(trust * covariance + (1.0 - trust) * _dot(before, before.T))
+    covariance: Array = trust / n * _dot(deviations.T, deviations) + (1.0 - trust) * _dot(before, before.T)
+    return np.linalg.cholesky(covariance)
 
 
 def _dot(a: Array, b: Array) -> Array:
-    return np.asarray(np.einsum("ij,jk->ik", a, b))  # small matrices; see regretstop.linalg about threads
+    product: Array = np.einsum("ij,jk->ik", a, b)  # small matrices; see regretstop.linalg about threads
+    return product

@@ -105,7 +105,10 @@ def _normal_at(density: HyperparameterDensity, mode: Array) -> Array:
     steps = _DIFFERENCE * np.eye(d)
     _, gradients = density.many(np.concatenate([mode + steps, mode - steps]))
     hessian = (gradients[:d] - gradients[d:]) / (2.0 * _DIFFERENCE)
+    if not np.all(np.isfinite(hessian)):
+        raise np.linalg.LinAlgError("the density is not finite near its mode")
     scale = density.prior_widths
     curvature, directions = np.linalg.eigh(0.5 * (hessian + hessian.T) * np.outer(scale, scale))
     root = scale[:, None] * directions / np.sqrt(np.maximum(curvature, _LEAST_CURVATURE))
-    return np.linalg.cholesky(np.einsum("ik,jk->ij", root, root))
+    covariance: Array = np.einsum("ik,jk->ij", root, root)
+    return np.linalg.cholesky(covariance)
