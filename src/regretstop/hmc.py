@@ -95,7 +95,7 @@ def transition(target: Target, chains: Chains, rng: np.random.Generator) -> tupl
         errors = values - chains.values + 0.5 * np.sum(final**2 - momenta**2, axis=1)
     finite = np.isfinite(errors) & np.all(np.isfinite(positions) & np.isfinite(gradients), axis=1)
     errors[~finite] = np.inf
-    accepted = rng.standard_exponential(k) > errors
+    accepted: NDArray[np.bool_] = rng.standard_exponential(k) > errors
     acceptance = float(np.mean(np.exp(-np.maximum(errors, 0.0))))
     moved = replace(
         chains,
@@ -151,7 +151,7 @@ def _root_of(draws: Array, before: Array) -> Array:
     deviations = draws - np.mean(draws, axis=0)
     trust = n / (n + 5.0 * d)
     covariance: Array = trust / n * _dot(deviations.T, deviations) + (1.0 - trust) * _dot(before, before.T)
-    return np.linalg.cholesky(covariance)
+    return np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
 
 
 def _dot(a: Array, b: Array) -> Array:

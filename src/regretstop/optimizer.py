@@ -326,7 +326,8 @@ class GPUCB:
             # Pretending that running points came out as expected moves the next one away from them. A failed point
             # counts as the worst value seen, or the same data would lead to the same failure for ever.
             worst = np.full(len(failed), np.min(fitted.fit.data.values))
-            fitted = self._searched(fitted.fit.map(lambda p: p.condition_on(failed, worst).condition_on(pending)), data)
+            fit = fitted.fit if self._beta == "matched" else Fit((fitted.chooser.posterior,), fitted.fit.data)
+            fitted = self._searched(fit.map(lambda p: p.condition_on(failed, worst).condition_on(pending)), data)
         if self._beta == "matched":
             searches = fitted.searches
             snapshot = replace(self.snapshot(), searches=searches, posteriors=tuple(s.posterior for s in searches))

@@ -111,4 +111,4 @@ def _normal_at(density: HyperparameterDensity, mode: Array) -> Array:
     curvature, directions = np.linalg.eigh(0.5 * (hessian + hessian.T) * np.outer(scale, scale))
     root = scale[:, None] * directions / np.sqrt(np.maximum(curvature, _LEAST_CURVATURE))
     covariance: Array = np.einsum("ik,jk->ij", root, root)
-    return np.linalg.cholesky(covariance)
+    return np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
