@@ -175,7 +175,9 @@ def test_three_points_and_the_squared_exponential() -> None:
 
 
 @few
-@given(histories({"a line": SPACES["a line"]}), st.sampled_from(["theory", "matched"]), st.sampled_from(["fixed", "map"]))
+@given(
+    histories({"a line": SPACES["a line"]}), st.sampled_from(["theory", "matched"]), st.sampled_from(["fixed", "map"])
+)
 def test_bounds_are_their_formulas_on_a_continuous_axis(history: History, beta: str, treatment: str) -> None:
     """From the widths, t, s and h that a certificate states, with maxima over a dense grid instead of a search."""
     optimizer = history.told(beta=beta, **options_of(treatment, history.space))

@@ -345,6 +345,19 @@ def test_chains_that_did_not_move_are_no_samples(change: dict[str, Any], words: 
     assert summary_of(None, replace(chains, **change)).fallback == words
 
 
+def test_samples_that_do_not_move_are_run_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the fit jumps, a refreshment may be refused by every chain; here no acceptance is enough."""
+    points, values = data_for(SPACES["numeric"], 12)
+    carried = surrogate_for(SPACES["numeric"], hyperparameters="posterior").fit(points, values)
+    monkeypatch.setattr("regretstop.surrogate.LEAST_ACCEPTANCE", 1.1)
+    anew = surrogate_for(SPACES["numeric"], hyperparameters="posterior").fit(points, values)
+    assert carried.sampling is not None
+    assert anew.sampling is not None
+    assert (carried.sampling.n_transitions, anew.sampling.n_transitions) == (8 * 32, 8 * 30)
+    assert anew.sampling.fallback is None
+    assert not np.any(np.isin(thetas_of(anew), thetas_of(carried)))
+
+
 def test_the_number_of_samples_is_checked() -> None:
     with pytest.raises(ValueError, match="n_samples must be an integer of at least 1, got 0"):
         surrogate_for(SPACES["numeric"], n_samples=0)

@@ -94,7 +94,7 @@ def transition(target: Target, chains: Chains, rng: np.random.Generator) -> tupl
         positions, final, values, gradients = ends
         errors = values - chains.values + 0.5 * np.sum(final**2 - momenta**2, axis=1)
     finite = np.isfinite(errors) & np.all(np.isfinite(positions) & np.isfinite(gradients), axis=1)
-    errors[~finite] = np.inf
+    errors: Array = np.where(finite, errors, np.inf)
     accepted: NDArray[np.bool_] = rng.standard_exponential(k) > errors
     acceptance = float(np.mean(np.exp(-np.maximum(errors, 0.0))))
     moved = replace(

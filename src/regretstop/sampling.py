@@ -20,6 +20,8 @@ _LEAST_CURVATURE = 0.5
 # Where steps have to be this short, or so many trajectories diverge, the chains have not moved and are no samples.
 _SHORTEST_STEP = 0.02
 _MOST_DIVERGENT = 0.25
+# Samples that move less often than this when they are refreshed were carried to where they do not belong.
+LEAST_ACCEPTANCE = 0.2
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from regretstop.checks import check_at_least, check_number_or
 from regretstop.kernels import Embedding, Kernel
 from regretstop.likelihood import NOISE_STD_FLOOR, HyperparameterDensity, Hyperparameters
 from regretstop.posterior import GaussianProcess, Posterior, merge_duplicates
-from regretstop.sampling import Samples, Sampling, refresh_chains, run_chains, summary_of
+from regretstop.sampling import LEAST_ACCEPTANCE, Samples, Sampling, refresh_chains, run_chains, summary_of
 from regretstop.standardize import Standardized, standardize
 
 Array = NDArray[np.float64]
@@ -241,7 +241,11 @@ class NativeSurrogate:
         if sampling.fallback is not None:
             return before.chains.positions, sampling
         chains = refresh_chains(density, mode, before, seed=n)
-        return chains.positions, summary_of(before.chains, chains)
+        sampling = summary_of(before.chains, chains)
+        if sampling.fallback is None and chains.acceptance >= LEAST_ACCEPTANCE:
+            return chains.positions, sampling
+        chains = run_chains(density, mode, self._n_samples, seed=n).chains
+        return chains.positions, summary_of(None, chains)
 
     def _run_chains(self, part: "_Part") -> Samples:
         mode = _remembered(self._modes, part, self._checkpoint)
