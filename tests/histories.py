@@ -84,5 +84,5 @@ def declared(
 
 
 def options_of(treatment: str, space: Space, **numbers: Any) -> dict[str, Any]:
-    """Return the options of a GPUCB for "fixed" or "map"."""
-    return declared(space, **numbers) if treatment == "fixed" else {}
+    """Return the options of a GPUCB for "fixed", "map" or "posterior"."""
+    return declared(space, **numbers) if treatment == "fixed" else {"hyperparameters": treatment}

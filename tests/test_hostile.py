@@ -21,7 +21,7 @@ from regretstop.rules.base import Rule
 from tests.histories import SPACES, History, declared, options_of, random_history, random_points
 
 RULES: list[Rule] = [UCBbr(0.1), OptimalityGap(0.1)]
-TREATMENTS = ("fixed", "map")
+TREATMENTS = ("fixed", "map", "posterior")
 SQUARE = Space({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)})
 
 each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)

@@ -24,6 +24,7 @@ from regretstop import (
     UCBbr,
     minimize,
 )
+from regretstop.rules.gap import certified_gap, ledger_for
 from regretstop.surrogate import NativeSurrogate
 from tests import oracle
 from tests.histories import FINITE, INFINITE, SPACES, History, declared, histories, options_of, random_history
@@ -245,7 +246,7 @@ def test_pending_points_of_a_framework() -> None:
 
 
 @few
-@given(histories(), st.sampled_from([4.0, "theory", "matched"]), st.sampled_from(["fixed", "map"]))
+@given(histories(), st.sampled_from([4.0, "theory", "matched"]), st.sampled_from(["fixed", "map", "posterior"]))
 def test_a_restarted_process_goes_on_as_the_first_would_have(history: History, beta: Any, treatment: str) -> None:
     """Bit for bit, whether the model was fitted at each step or only now."""
     options = {"beta": beta} | options_of(treatment, history.space)
@@ -441,3 +442,31 @@ def test_numpy_scalars_are_numbers() -> None:
 )
 def test_when_observations_are_the_same(other, same):
     assert Observation({"x": 1.0}, math.nan, 3).same_as(other) is same
+
+
+# ---- Samples of the hyperparameters ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("beta", [4.0, "theory"])
+@pytest.mark.parametrize("waiting", [{}, {"value": None}, {"value": math.nan}])
+def test_samples_change_the_certificate_and_not_the_search(beta: Any, waiting: dict[str, Any]) -> None:
+    """Also beside points that are pending, that were pruned and that failed."""
+    history = random_history(SPACES["a square"], 11, 2)
+    sampled, at_mode = (history.told(beta=beta, hyperparameters=name) for name in ("posterior", "map"))
+    for optimizer in (sampled, at_mode):
+        if waiting:
+            optimizer.tell({"x": 0.7, "y": 0.1}, waiting["value"])
+        else:
+            optimizer.ask()
+    assert sampled.ask() == at_mode.ask()
+    assert sampled.certificate(UCBbr(1.0)).optimality_gap > at_mode.certificate(UCBbr(1.0)).optimality_gap
+
+
+def test_matched_asks_where_the_worst_sample_keeps_the_gap_open() -> None:
+    optimizer = random_history(SPACES["a square"], 11, 2).told(beta="matched", hyperparameters="posterior")
+    snapshot = optimizer.snapshot()
+    asked = snapshot.space.encode(optimizer.ask())
+    gap = certified_gap(snapshot, ledger_for(snapshot.space, 0.05, 10.0, None))
+    assert gap is not None
+    assert gap.query is not None
+    assert asked == pytest.approx(gap.query, abs=1e-9)

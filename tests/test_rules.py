@@ -17,12 +17,13 @@ from regretstop.confidence import kernel_slopes
 from regretstop.maximize import Search
 from regretstop.posterior import Posterior
 from regretstop.rules.base import Rule
+from regretstop.sampling import Sampling
 from regretstop.snapshot import Snapshot
 from tests.histories import FINITE, INFINITE, SPACES, History, declared, histories, options_of, random_history
 
 NORMAL = statistics.NormalDist()
 BETAS = ("theory", "matched")
-TREATMENTS = ("fixed", "map")
+TREATMENTS = ("fixed", "map", "posterior")
 LOG_DELTAS = st.floats(-5.0, -0.3)
 
 # A property that fits a model or searches a space costs milliseconds, not microseconds.
@@ -209,7 +210,9 @@ def test_three_points_and_the_squared_exponential() -> None:
 
 
 @few
-@given(histories({"a line": SPACES["a line"]}), st.sampled_from(["theory", "matched"]), st.sampled_from(TREATMENTS))
+@given(
+    histories({"a line": SPACES["a line"]}), st.sampled_from(["theory", "matched"]), st.sampled_from(["fixed", "map"])
+)
 def test_bounds_are_their_formulas_on_a_continuous_axis(history: History, beta: str, treatment: str) -> None:
     """From the widths, t, s and h that a certificate states, with maxima over a dense grid instead of a search."""
     optimizer = history.told(beta=beta, **options_of(treatment, history.space))
@@ -357,6 +360,64 @@ def test_bounds_fall_with_delta(
     one, other = optimizer.certificate(UCBbr(1.0, small)), optimizer.certificate(UCBbr(1.0, large))
     assert other.optimality_gap <= one.optimality_gap * (1 + 1e-6)
     assert other.bound <= one.bound * (1 + 1e-6)
+
+
+def of_samples(snapshot: Snapshot, samples: list[int], trial: int) -> Snapshot:
+    """Return the snapshot with these samples only, and one trial that can be certified."""
+    return dataclasses.replace(
+        snapshot,
+        posteriors=tuple(snapshot.posteriors[k] for k in samples),
+        searches=tuple(snapshot.searches[k] for k in samples),
+        points=snapshot.points[[trial]],
+        numbers=snapshot.numbers[[trial]],
+        values=snapshot.values[[trial]],
+    )
+
+
+@settings(max_examples=15, deadline=None)
+@given(histories(least=8), st.sampled_from([*BETAS, 4.0]), st.permutations(range(8)), st.integers(1, 7), st.data())
+def test_adding_samples_never_lowers_the_bound_of_a_trial(
+    history: History, beta: Any, samples: list[int], n: int, data: st.DataObject
+) -> None:
+    """Of a given trial: which one is certified may change with the samples, and another one may have less to lose."""
+    snapshot = history.told(beta=beta, hyperparameters="posterior").snapshot()
+    assert len(snapshot.posteriors) == 8
+    trial = data.draw(st.integers(0, len(snapshot.points) - 1))
+    some, more = (UCBbr(1.0).assess(of_samples(snapshot, chosen, trial)) for chosen in (samples[:n], samples))
+    assert some.incumbent == more.incumbent == snapshot.numbers[trial]
+    assert more.bound >= some.bound * (1 - 1e-9)
+    assert more.optimality_gap >= some.optimality_gap * (1 - 1e-9)
+    # The worst of all is the worst of each: nothing is averaged.
+    each = [UCBbr(1.0).assess(of_samples(snapshot, [k], trial)) for k in range(8)]
+    assert more.bound == pytest.approx(max(c.bound for c in each))
+    assert more.optimality_gap == pytest.approx(max(c.optimality_gap for c in each))
+
+
+@pytest.mark.parametrize("rule", [UCBbr(1.0), OptimalityGap(1.0)])
+def test_a_certificate_is_the_worst_of_the_samples_at_one_trial(rule: Rule) -> None:
+    snapshot = random_history(SPACES["a square"], 12, 3).told(hyperparameters="posterior").snapshot()
+    certificate = rule.assess(snapshot)
+    trial = snapshot.numbers.tolist().index(certificate.incumbent)
+    each = [rule.assess(of_samples(snapshot, [k], trial)).bound for k in range(8)]
+    # The other trials are candidates of the gap's maximum too, which ascents of their own hardly exceed.
+    assert certificate.bound == pytest.approx(max(each), rel=1e-3)
+    assert certificate.bound > 1.1 * min(each)
+    assert certificate.terms["n_samples"] == 8
+    assert certificate.terms["sampling"] == "HMC"
+    assert certificate.terms["n_divergent"] == 0
+    assert certificate.guarantee == ("heuristic" if isinstance(rule, UCBbr) else "model")
+    assert Certificate.from_dict(json.loads(json.dumps(certificate.to_dict()))) == certificate
+
+
+@pytest.mark.parametrize("rule", [UCBbr(1.0), OptimalityGap(1.0)])
+def test_a_certificate_says_that_nothing_could_be_sampled(rule: Rule) -> None:
+    told = random_history(SPACES["a square"], 12, 3).told(hyperparameters="posterior").snapshot()
+    at_map = random_history(SPACES["a square"], 12, 3).told().snapshot()
+    stuck = dataclasses.replace(at_map, sampling=Sampling(240, 99, 0.1, "99 of 240 trajectories diverged"))
+    certificate = rule.assess(stuck)
+    assert certificate.bound == rule.assess(at_map).bound < rule.assess(told).bound
+    assert "could not be sampled: 99 of 240 trajectories diverged" in certificate.reason
+    assert (certificate.terms["sampling"], certificate.terms["n_samples"]) == ("mode", 1)
 
 
 class Inflated:

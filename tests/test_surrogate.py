@@ -1,7 +1,7 @@
 """Estimating hyperparameters: the likelihood and its gradient, one history one fit, and sensible numbers."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regretstop import Matern52, SquaredExponential
+from regretstop.hmc import Chains
 from regretstop.kernels import Embedding, Kernel
 from regretstop.likelihood import LENGTHSCALE_PRIOR, NOISE_STD_PRIOR, PRIOR_STD_PRIOR, HyperparameterDensity
+from regretstop.sampling import summary_of
 from regretstop.standardize import standardize
 from regretstop.surrogate import Fit, NativeSurrogate
 from tests import oracle
@@ -127,18 +129,25 @@ def surrogate_for(categories: np.ndarray, **options: Any) -> Fitter:
 
 
 def numbers_of(fit: Fit) -> list[Any]:
-    posterior = fit.posteriors[0]
-    mean, std = posterior.mean_std(np.full((1, len(posterior.lengthscales)), 0.0))
-    return [*posterior.lengthscales, posterior.prior_std, posterior.noise_std, mean[0], std[0]]
+    numbers: list[Any] = []
+    for posterior in (*fit.posteriors, *([] if fit.mode is None else [fit.mode])):
+        mean, std = posterior.mean_std(np.full((1, len(posterior.lengthscales)), 0.0))
+        numbers += [*posterior.lengthscales, posterior.prior_std, posterior.noise_std, mean[0], std[0]]
+    return numbers
 
 
-@settings(max_examples=10, deadline=None)
-@given(seed=st.integers(0, 2**32 - 1), n=st.integers(3, 40), space=st.sampled_from(sorted(SPACES)))
-def test_the_same_history_gives_the_same_fit(seed: int, n: int, space: str) -> None:
+@settings(max_examples=15, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(3, 40),
+    space=st.sampled_from(sorted(SPACES)),
+    treatment=st.sampled_from(["map", "posterior"]),
+)
+def test_the_same_history_gives_the_same_fit(seed: int, n: int, space: str, treatment: str) -> None:
     """Bit for bit: fitted at every step, at some of them, or only once."""
     categories = SPACES[space]
     points, values = data_for(categories, n, seed)
-    every, some, fresh = (surrogate_for(categories) for _ in range(3))
+    every, some, fresh = (surrogate_for(categories, hyperparameters=treatment, n_samples=3) for _ in range(3))
     for k in range(1, n):
         every.fit(points[:k], values[:k])
         if k % 7 == 3:
@@ -229,6 +238,129 @@ def test_outliers_do_not_stretch_the_model() -> None:
     back = fit.data.offset + fit.data.scale * mean
     assert np.sqrt(np.mean((back - values[good]) ** 2)) < 0.5
     assert fit.data.n_clipped == 1
+
+
+# ---- Samples of the hyperparameters ------------------------------------------------------------------------------
+
+
+def thetas_of(fit: Fit) -> np.ndarray:
+    """Return θ of every sample, shape (K, d + 2)."""
+    return np.log([[*p.lengthscales, p.prior_std, p.noise_std] for p in fit.posteriors])
+
+
+@pytest.mark.parametrize("n", [8, 15, 30])  # run anew, and refreshed from 8 and from 16
+def test_samples_are_those_of_the_density(n: int) -> None:
+    """Against the density itself on a grid: one axis and known noise leave two numbers, log ℓ and log s."""
+    categories = np.array([0])
+    rng = np.random.default_rng(7)
+    points = rng.random((n, 1))
+    values = np.sin(7.0 * points[:, 0]) + 0.2 * rng.standard_normal(n)
+    noise_std = 0.2 * standardize(values).scale
+    k = 256
+    fit = surrogate_for(categories, noise_std=noise_std, hyperparameters="posterior", n_samples=k).fit(points, values)
+    samples = thetas_of(fit)[:, :2]
+    density = density_of(points, fit.data.values, categories, Matern52, 0.2)
+    axes = np.linspace(-4.0, 3.0, 141), np.linspace(-3.5, 3.5, 141)
+    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
+    logs = -density.many(grid)[0]
+    weights = np.exp(logs - np.max(logs))
+    weights /= np.sum(weights)
+    for j in range(2):
+        mean = float(weights @ grid[:, j])
+        std = math.sqrt(float(weights @ (grid[:, j] - mean) ** 2))
+        assert np.mean(samples[:, j]) == pytest.approx(mean, abs=4.5 * std / math.sqrt(k))
+        assert np.std(samples[:, j]) == pytest.approx(std, rel=0.25)
+
+
+def test_samples_surround_the_mode_which_is_that_of_map() -> None:
+    points, values = data_for(SPACES["mixed"], 30)
+    fit = surrogate_for(SPACES["mixed"], hyperparameters="posterior").fit(points, values)
+    at_map = surrogate_for(SPACES["mixed"]).fit(points, values).posteriors[0]
+    assert fit.mode is not None
+    assert fit.mode.lengthscales.tolist() == at_map.lengthscales.tolist()
+    samples = thetas_of(fit)
+    assert samples.shape == (8, 5)
+    assert len(np.unique(samples, axis=0)) == 8
+    mode = np.log([*at_map.lengthscales, at_map.prior_std, at_map.noise_std])
+    assert np.all((np.min(samples, axis=0) < mode + 0.5) & (np.max(samples, axis=0) > mode - 0.5))
+    assert fit.sampling is not None
+    assert fit.sampling.fallback is None
+    assert fit.sampling.n_transitions == 8 * 32  # a warm-up of 30 at 16 observations, and two since
+    assert 0.3 < fit.sampling.acceptance <= 1.0
+
+
+def test_samples_do_not_see_the_number_of_observations_beyond_256() -> None:
+    points, values = data_for(SPACES["numeric"], 300)
+    fit = surrogate_for(SPACES["numeric"], hyperparameters="posterior", n_samples=2).fit(points, values)
+    half = surrogate_for(SPACES["numeric"], hyperparameters="posterior", n_samples=2).fit(points[::2], values[::2])
+    ratio = half.data.scale / fit.data.scale
+    for one, other in zip(fit.posteriors, half.posteriors, strict=True):
+        assert one.lengthscales == pytest.approx(other.lengthscales)
+        assert one.noise_std == pytest.approx(other.noise_std * ratio)
+
+
+@pytest.mark.parametrize("noise_std", [0.0, 1e-9])
+def test_clustered_points_without_noise_can_be_sampled(noise_std: float) -> None:
+    """A search that converges leaves points so close together that the matrix is singular in floating point."""
+    rng = np.random.default_rng(0)
+    points = np.concatenate([rng.random((20, 2)), 0.5 + 1e-5 * rng.standard_normal((30, 2))])
+    values = -np.sum((points - 0.5) ** 2, axis=1)
+    fit = surrogate_for(SPACES["numeric"], noise_std=noise_std, hyperparameters="posterior").fit(points, values)
+    assert fit.sampling is not None
+    assert fit.sampling.fallback is None
+    assert len(fit.posteriors) == 8
+    # What is declared stays: the floor is for the sampling alone.
+    assert all(p.noise_std * fit.data.scale == pytest.approx(noise_std) for p in fit.posteriors)
+
+
+class NoSlope(Matern52):
+    """A kernel whose derivative is no number, so that nothing can be sampled."""
+
+    @staticmethod
+    def correlation_and_slope(r2: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return Matern52.correlation(r2), np.full_like(r2, np.nan)
+
+
+@pytest.mark.parametrize("n", [8, 12])
+def test_what_cannot_be_sampled_falls_back_to_the_mode(n: int) -> None:
+    points, values = data_for(SPACES["numeric"], n)
+    fit = surrogate_for(SPACES["numeric"], kernel=NoSlope(), hyperparameters="posterior").fit(points, values)
+    assert len(fit.posteriors) == 1
+    assert fit.sampling is not None
+    assert fit.sampling.fallback == "the density is not finite near its mode"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"step": 1e-3}, "the steps had to be as short as 0.001 deviations"),
+        ({"n_divergent": 30}, "30 of 80 trajectories diverged"),
+        ({"positions": np.full((8, 3), np.nan)}, "the density is not finite"),
+        ({"values": np.full(8, np.inf)}, "the density is not finite"),
+        ({"n_divergent": 20}, None),
+    ],
+)
+def test_chains_that_did_not_move_are_no_samples(change: dict[str, Any], words: str | None) -> None:
+    chains = Chains(np.zeros((8, 3)), np.zeros(8), np.zeros((8, 3)), np.eye(3), n_transitions=80)
+    assert summary_of(None, replace(chains, **change)).fallback == words
+
+
+def test_samples_that_do_not_move_are_run_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the fit jumps, a refreshment may be refused by every chain; here no acceptance is enough."""
+    points, values = data_for(SPACES["numeric"], 12)
+    carried = surrogate_for(SPACES["numeric"], hyperparameters="posterior").fit(points, values)
+    monkeypatch.setattr("regretstop.surrogate.LEAST_ACCEPTANCE", 1.1)
+    anew = surrogate_for(SPACES["numeric"], hyperparameters="posterior").fit(points, values)
+    assert carried.sampling is not None
+    assert anew.sampling is not None
+    assert (carried.sampling.n_transitions, anew.sampling.n_transitions) == (8 * 32, 8 * 30)
+    assert anew.sampling.fallback is None
+    assert not np.any(np.isin(thetas_of(anew), thetas_of(carried)))
+
+
+def test_the_number_of_samples_is_checked() -> None:
+    with pytest.raises(ValueError, match="n_samples must be an integer of at least 1, got 0"):
+        surrogate_for(SPACES["numeric"], n_samples=0)
 
 
 # ---- Declared hyperparameters ------------------------------------------------------------------------------------

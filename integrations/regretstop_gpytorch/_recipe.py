@@ -16,7 +16,7 @@ from regretstop.checks import check_number_or
 from regretstop.kernels import Embedding
 from regretstop.posterior import merge_duplicates
 from regretstop.standardize import Standardized, standardize
-from regretstop.surrogate import MOST_NOISE, Fit, Treatment, thinned
+from regretstop.surrogate import MOST_NOISE, Fit, thinned
 from regretstop_gpytorch._density import Density, settle
 from regretstop_gpytorch._modules import Build, Modules, modules_from, prior_variance, probes, undo
 from regretstop_gpytorch._posterior import GPyTorchPosterior
@@ -33,7 +33,7 @@ class Recipe:
         model: Kernel | Build | None,
         mean_module: Mean | None,
         noise_std: float | Literal["learned"],
-        hyperparameters: Treatment,
+        hyperparameters: Literal["map", "fixed"],
         device: str | torch.device | None,
         dtype: torch.dtype | None,
     ) -> None:

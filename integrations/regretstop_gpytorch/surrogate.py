@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from regretstop.surrogate import Fit, Treatment
+from regretstop.surrogate import Fit
 
 if TYPE_CHECKING:
     import torch
@@ -59,7 +59,7 @@ class GPyTorchSurrogate:
         *,
         mean_module: "Mean | None" = None,
         noise_std: float | Literal["learned"] = "learned",
-        hyperparameters: Treatment = "map",
+        hyperparameters: Literal["map", "fixed"] = "map",
         device: "str | torch.device | None" = None,
         dtype: "torch.dtype | None" = None,
     ) -> None:

@@ -9,6 +9,7 @@ from optuna.trial import FrozenTrial
 
 from regretstop import Kernel, Rule, Surrogate
 from regretstop.rules.default import resolve_rule
+from regretstop.surrogate import Treatment
 from regretstop_optuna._certify import require_one_objective
 from regretstop_optuna._logging import logger
 from regretstop_optuna._models import Models
@@ -49,7 +50,8 @@ class RegretBoundCallback:
             order. Like the following, it is for studies with another sampler than `GPUCBSampler`,
             which lends its own model.
         noise_std: Deviation of the observation noise in the objective's units, or "learned".
-        hyperparameters: "map" estimates those of the kernel, "fixed" declares them.
+        hyperparameters: "map" estimates those of the kernel, "posterior" certifies under samples of them, "fixed"
+            declares them.
         mean: The objective's constant mean, for hyperparameters="fixed".
         surrogate: A surrogate in place of the native one; it excludes the four before it.
 
@@ -66,7 +68,7 @@ class RegretBoundCallback:
         rule: Rule | None = None,
         kernel: Kernel | None = None,
         noise_std: float | Literal["learned"] = "learned",
-        hyperparameters: Literal["map", "fixed"] = "map",
+        hyperparameters: Treatment = "map",
         mean: float = 0.0,
         surrogate: Surrogate | None = None,
     ) -> None:

@@ -9,6 +9,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from regretstop import Kernel, Surrogate
+from regretstop.surrogate import Treatment
 from regretstop_optuna._attributes import publish_proposal
 from regretstop_optuna._certify import require_one_objective
 from regretstop_optuna._joint import joint_distributions
@@ -41,7 +42,8 @@ class GPUCBSampler(BaseSampler):
         kernel: Kernel of the Gaussian process. Declared lengthscales belong to the parameters in
             alphabetical order.
         noise_std: Deviation of the observation noise in the objective's units, or "learned".
-        hyperparameters: "map" estimates those of the kernel, "fixed" declares them.
+        hyperparameters: "map" estimates those of the kernel, "posterior" certifies under samples of them, "fixed"
+            declares them.
         mean: The objective's constant mean, for hyperparameters="fixed".
         surrogate: A surrogate in place of the native one; it excludes the four before it.
         independent_sampler: Sampler for the parameters outside the joint space; a `RandomSampler`
@@ -59,7 +61,7 @@ class GPUCBSampler(BaseSampler):
         n_startup_trials: int = 5,
         kernel: Kernel | None = None,
         noise_std: float | Literal["learned"] = "learned",
-        hyperparameters: Literal["map", "fixed"] = "map",
+        hyperparameters: Treatment = "map",
         mean: float = 0.0,
         surrogate: Surrogate | None = None,
         independent_sampler: BaseSampler | None = None,

@@ -12,6 +12,7 @@ from ray.tune.search import UNDEFINED_METRIC_MODE, UNDEFINED_SEARCH_SPACE, Searc
 
 from regretstop import Kernel, Surrogate
 from regretstop.maximize import sobol_points
+from regretstop.surrogate import Treatment
 from regretstop_ray._log import TrialLog, check_objective
 from regretstop_ray._logging import logger
 from regretstop_ray._record import write_record
@@ -40,7 +41,8 @@ class GPUCBSearch(Searcher):
         kernel: Kernel of the Gaussian process. Declared lengthscales belong to the parameters in the order of the
             search space.
         noise_std: Deviation of the observation noise in the metric's units, or "learned".
-        hyperparameters: "map" estimates those of the kernel, "fixed" declares them.
+        hyperparameters: "map" estimates those of the kernel, "posterior" certifies under samples of them, "fixed"
+            declares them.
         mean: The metric's constant mean, for hyperparameters="fixed".
         surrogate: A surrogate in place of the native one; it excludes the four before it.
 
@@ -61,7 +63,7 @@ class GPUCBSearch(Searcher):
         n_initial_points: int = 5,
         kernel: Kernel | None = None,
         noise_std: float | Literal["learned"] = "learned",
-        hyperparameters: Literal["map", "fixed"] = "map",
+        hyperparameters: Treatment = "map",
         mean: float = 0.0,
         surrogate: Surrogate | None = None,
     ) -> None:

@@ -13,6 +13,7 @@ from ray.tune.search import Searcher
 from regretstop import Kernel, Rule, Surrogate
 from regretstop.checks import check_between
 from regretstop.rules.default import resolve_rule
+from regretstop.surrogate import Treatment
 from regretstop_ray._assess import assess
 from regretstop_ray._certificate import TrialCertificate
 from regretstop_ray._log import TrialLog, check_objective
@@ -71,7 +72,8 @@ class RegretBoundStopper(Stopper, Callback):
         mode: "min" or "max".
         kernel: Kernel of the model; declared lengthscales belong to the parameters in the order of the search space.
         noise_std: Deviation of the observation noise in the metric's units, or "learned".
-        hyperparameters: "map" estimates those of the kernel, "fixed" declares them.
+        hyperparameters: "map" estimates those of the kernel, "posterior" certifies under samples of them, "fixed"
+            declares them.
         mean: The metric's constant mean, for hyperparameters="fixed".
         surrogate: A surrogate in place of the native one; it excludes the four before it.
 
@@ -94,7 +96,7 @@ class RegretBoundStopper(Stopper, Callback):
         mode: Literal["min", "max"] | None = None,
         kernel: Kernel | None = None,
         noise_std: float | Literal["learned"] = "learned",
-        hyperparameters: Literal["map", "fixed"] = "map",
+        hyperparameters: Treatment = "map",
         mean: float = 0.0,
         surrogate: Surrogate | None = None,
     ) -> None:

@@ -8,6 +8,7 @@ from regretstop import GPUCB, Certificate, Kernel, Observation, Rule, Space, Sur
 from regretstop.options import check_options
 from regretstop.parameters import Parameter
 from regretstop.rules.default import resolve_rule
+from regretstop.surrogate import Treatment
 from regretstop_skopt._result import names_of, observations_of, parameters_of
 
 logger = logging.getLogger("regretstop_skopt")
@@ -51,7 +52,8 @@ class RegretBoundStopper:
         kernel: Kernel of the model; declared lengthscales belong to the dimensions that vary, in the order of
             `result.space` (alphabetical for `BayesSearchCV`).
         noise_std: Deviation of the observation noise in the objective's units, or "learned".
-        hyperparameters: "map" estimates those of the kernel, "fixed" declares them.
+        hyperparameters: "map" estimates those of the kernel, "posterior" certifies under samples of them, "fixed"
+            declares them.
         mean: The constant mean of what is minimised, for hyperparameters="fixed".
         surrogate: A surrogate in place of the native one; it excludes the four before it.
 
@@ -67,7 +69,7 @@ class RegretBoundStopper:
         *,
         kernel: Kernel | None = None,
         noise_std: float | Literal["learned"] = "learned",
-        hyperparameters: Literal["map", "fixed"] = "map",
+        hyperparameters: Treatment = "map",
         mean: float = 0.0,
         surrogate: Surrogate | None = None,
     ) -> None:

@@ -91,10 +91,18 @@ class Matern52(Kernel):
     @staticmethod
     def correlation_and_slope(r2: Array) -> tuple[Array, Array]:
         """Return ρ(r²) and dρ/d(r²) = −(5/6)(1 + √5 r) exp(−√5 r), elementwise."""
-        root = np.sqrt(5.0 * r2)
-        decay = np.exp(-root)
-        linear = (1.0 + root) * decay
-        return linear + (5.0 / 3.0) * r2 * decay, (-5.0 / 6.0) * linear
+        # In place: for large matrices fresh memory costs more than the arithmetic.
+        linear = 5.0 * r2
+        np.sqrt(linear, out=linear)
+        decay = np.negative(linear)
+        np.exp(decay, out=decay)
+        linear += 1.0
+        linear *= decay
+        rho = (5.0 / 3.0) * r2
+        rho *= decay
+        rho += linear
+        linear *= -5.0 / 6.0
+        return rho, linear
 
     @staticmethod
     def frequencies(n: int, dim: int, rng: np.random.Generator) -> Array:

@@ -6,7 +6,7 @@ asks for the next point, pays for the gradient ascent only.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal, Protocol
 
 import numpy as np
@@ -22,10 +22,8 @@ _ENUMERATE_UP_TO = 10_000
 _N_SOBOL = 512
 # Where little is known the maximum is often on a face of the cube, where an inner point is rarely near.
 _N_FACES = 256
-_N_STARTS = 8
 # In deviations: beyond it a draw goes once in 3.5 million.
 _SURE = 5.0
-_N_LAST = 2
 _APART = 0.2
 _N_CENTERS = 8
 _N_AROUND = 16
@@ -33,6 +31,23 @@ _N_AROUND = 16
 _SPREADS = (0.05, 0.2)
 _TABLE_UP_TO = 64
 _MAX_SWEEPS = 60
+
+
+@dataclass(frozen=True)
+class _Effort:
+    """How hard a search that does not enumerate looks: of every how many candidates, and by which ascents."""
+
+    stride: int
+    n_starts: int
+    n_moved: int
+    n_last: int
+    max_iterations: int
+
+
+_THOROUGH = _Effort(stride=1, n_starts=8, n_moved=3, n_last=2, max_iterations=40)
+# For each of several hyperparameter samples. Fewer starts would cost less, but miss the far maximum that keeps UCBbr's
+# bound up while the best data have one of nearly the same height.
+_BRISK = _Effort(stride=3, n_starts=8, n_moved=1, n_last=1, max_iterations=10)
 
 
 class Acquisition(Protocol):
@@ -89,21 +104,35 @@ class Search:
         space: The space that its points are encoded by.
         observed: Encoded points of the data, shape (n, d); the neighbourhood of the best is searched too.
         seed: Of the Sobol points and of the neighbourhood.
+        like: A search of a posterior of the same data with other hyperparameters: its candidates serve this one too,
+            thinned, and the ascents are shorter.
     """
 
-    def __init__(self, posterior: Posterior, space: Space, observed: Array, seed: int) -> None:
+    def __init__(
+        self, posterior: Posterior, space: Space, observed: Array, seed: int, like: "Search | None" = None
+    ) -> None:
         self.posterior = posterior
         self.space = space
+        self._observed = observed
         self.seed = seed
+        self._like = like
+        self._effort = _THOROUGH if like is None else _BRISK
         self._enumerated = space.size <= _ENUMERATE_UP_TO
         self._memo: dict[Acquisition, Maximum] = {}
         self._numeric = space.categories == 0
         self._discrete = np.isfinite(space.counts)
-        if self._enumerated:
-            self._candidates = space.enumerate()
-        else:
-            self._candidates = self._spread_out(observed, seed)
-        self._mean, self._std = _in_batches(posterior, self._candidates)
+
+    @cached_property
+    def _candidates(self) -> Array:
+        if self._like is not None:
+            candidates = self._like._candidates
+            return candidates if self._enumerated else candidates[:: self._effort.stride]
+        return self.space.enumerate() if self._enumerated else self._spread_out(self._observed, self.seed)
+
+    @cached_property
+    def _predicted(self) -> tuple[Array, Array]:
+        """Posterior mean and deviation of the candidates, shape (m,) each."""
+        return _in_batches(self.posterior, self._candidates)
 
     @property
     def how(self) -> How:
@@ -116,10 +145,11 @@ class Search:
         A candidate is out if even far above its mean it stays below what another one has far below its own; of a space
         that is not enumerated the n of the largest μ + √β σ are in.
         """
-        upper, lower = self._mean + _SURE * self._std, self._mean - _SURE * self._std
+        mean, std = self._predicted
+        upper, lower = mean + _SURE * std, mean - _SURE * std
         possible = np.flatnonzero(upper >= np.max(lower))
         if not self._enumerated:
-            order = np.argsort(-(self._mean + sqrt_beta * self._std)[possible], kind="stable")
+            order = np.argsort(-(mean + sqrt_beta * std)[possible], kind="stable")
             possible = possible[order[:n]]
         return self._candidates[possible]
 
@@ -134,31 +164,35 @@ class Search:
             self._memo[acquisition] = self._maximize(acquisition)
         return self._memo[acquisition]
 
+    def best_candidate(self, acquisition: Acquisition) -> Maximum:
+        """Return the best of the candidates: the maximum itself where the space is enumerated."""
+        mean, std = self._predicted
+        values = acquisition(mean, std)
+        best = int(np.argmax(values))
+        how: How = "enumerated" if self._enumerated else "searched"
+        return Maximum(self._candidates[best], float(values[best]), float(mean[best]), float(std[best]), how)
+
     def _maximize(self, acquisition: Acquisition) -> Maximum:
-        values = acquisition(self._mean, self._std)
         if self._enumerated:
-            best = int(np.argmax(values))
-            point = self._candidates[best]
-            return Maximum(
-                point,
-                float(values[best]),
-                float(self._mean[best]),
-                float(self._std[best]),
-                "enumerated",
-            )
-        starts = self._candidates[self._distinct_best(values, self._candidates, _N_STARTS)]
-        # Coarsely: the best few are climbed again, one by one.
-        points = self._climb(acquisition, starts, self._numeric, tolerance=1e-5)
+            return self.best_candidate(acquisition)
+        candidate_mean, candidate_std = self._predicted
+        values = acquisition(candidate_mean, candidate_std)
+        effort = self._effort
+        starts = self._candidates[self._distinct_best(values, self._candidates, effort.n_starts)]
+        # Coarsely where the best few are climbed again, one by one.
+        tolerance = 1e-5 if effort.n_last else 1e-10
+        points = self._climb(acquisition, starts, self._numeric, tolerance)
         if np.any(self._discrete):
             # The ascent treated integers as continuous: go back to the lattice, then move along it.
             points = self.space.snap(points)
-            order = np.argsort(-self._evaluate(acquisition, points))[:3]
+            order = np.argsort(-self._evaluate(acquisition, points))[: effort.n_moved]
             points = np.array([self._move(acquisition, points[i]) for i in order])
         # The joint ascent can throw a start far from its hill: the starts themselves stay in the running.
-        points = np.vstack([points, self.space.snap(starts)])
-        best = points[np.argsort(-self._evaluate(acquisition, points), kind="stable")[:_N_LAST]]
-        continuous = self._numeric & ~self._discrete
-        finalists = np.vstack([best, *(self._climb(acquisition, point[None], continuous) for point in best)])
+        finalists = np.vstack([points, self.space.snap(starts)])
+        if effort.n_last:
+            best = finalists[np.argsort(-self._evaluate(acquisition, finalists), kind="stable")[: effort.n_last]]
+            continuous = self._numeric & ~self._discrete
+            finalists = np.vstack([best, *(self._climb(acquisition, point[None], continuous) for point in best)])
         mean, std = self.posterior.mean_std(finalists)
         finals = acquisition(mean, std)
         winner = int(np.argmax(finals))
@@ -233,7 +267,7 @@ class Search:
             jac=True,
             method="L-BFGS-B",
             bounds=box * len(starts),
-            options={"maxiter": 40, "ftol": tolerance},
+            options={"maxiter": self._effort.max_iterations, "ftol": tolerance},
         )
         points[:, free] = np.asarray(result.x).reshape(len(starts), -1)
         return points
@@ -263,6 +297,25 @@ class Search:
             moved[:, j] = coordinates
             moves.append(moved)
         return self.space.snap(np.vstack(moves))
+
+
+class Searching(Protocol):
+    """Anything that finds the maximum of an acquisition, well or badly."""
+
+    def maximize(self, acquisition: Acquisition) -> Maximum:
+        """Return the largest value found and where."""
+        ...
+
+
+@dataclass(frozen=True)
+class Glance:
+    """A search that stops at the best of its candidates."""
+
+    search: Search
+
+    def maximize(self, acquisition: Acquisition) -> Maximum:
+        """Return the largest value among the candidates and where."""
+        return self.search.best_candidate(acquisition)
 
 
 def sobol_points(space: Space, n: int, seed: int) -> Array:

@@ -66,6 +66,15 @@ class _Encoded:
     n_excluded: int
 
 
+@dataclass(frozen=True)
+class _Fitted:
+    """A fit with the searches of its posteriors, and the one of the posterior that chooses the next point."""
+
+    fit: Fit
+    searches: tuple[Search, ...]
+    chooser: Search
+
+
 class GPUCB:
     """Bayesian optimization by GP-UCB on a mixed space.
 
@@ -84,7 +93,9 @@ class GPUCB:
             something better may be, as often as the model thinks so. The other points are those of `beta`.
         kernel: The kernel: a bare family where its hyperparameters are estimated.
         noise_std: Deviation of the observation noise: "learned", or a number in the objective's units (0: none).
-        hyperparameters: "map" estimates them; "fixed" declares kernel, noise and mean, which is the theorem's setting.
+        hyperparameters: "map" estimates them by their mode; "posterior" certifies under eight samples of them and
+            reports the worst bound, while the next point is still chosen at the mode (but for beta="matched");
+            "fixed" declares kernel, noise and mean, which is the theorem's setting.
         mean: The constant mean of the objective, for "fixed"; otherwise it is estimated.
         surrogate: A surrogate in place of the native one, such as `regretstop_gpytorch.GPyTorchSurrogate`. It brings
             its own kernel, noise, hyperparameters and mean. What does not go with the space is reported by the first
@@ -143,7 +154,7 @@ class GPUCB:
         self._history: list[Observation] = []
         self._pending: list[Mapping[str, Any]] = []
         self._encoded: _Encoded | None = None
-        self._fitted: tuple[Fit, tuple[Search, ...]] | None = None
+        self._fitted: _Fitted | None = None
 
     @property
     def history(self) -> tuple[Observation, ...]:
@@ -222,7 +233,8 @@ class GPUCB:
         elif not np.any(data.inside):
             obstacle = "no observation lies in the space"
         else:
-            fit, searches = self._fit(data)
+            fitted = self._fit(data)
+            fit, searches = fitted.fit, fitted.searches
             if not fit.data.has_spread:
                 obstacle = "all values are equal, which says nothing about how far the objective can vary"
         return Snapshot(
@@ -239,6 +251,7 @@ class GPUCB:
             n_excluded=data.n_excluded,
             test=max(n - fewest + 1, 1),
             obstacle=obstacle,
+            sampling=fit.sampling if fit else None,
         )
 
     def _count_estimated(self) -> int:
@@ -285,15 +298,20 @@ class GPUCB:
                 continue
         return np.array(encoded).reshape(-1, self.space.dim)
 
-    def _fit(self, data: _Encoded) -> tuple[Fit, tuple[Search, ...]]:
+    def _fit(self, data: _Encoded) -> _Fitted:
         if self._fitted is None:
             fit = self._surrogate.fit(data.points, data.values, categories=self.space.categories, sign=self._sign)
-            inside = data.points[data.inside]
-            self._fitted = (
-                fit,
-                tuple(Search(p, self.space, inside, self._seed) for p in fit.posteriors),
-            )
+            self._fitted = self._searched(fit, data)
         return self._fitted
+
+    def _searched(self, fit: Fit, data: _Encoded) -> _Fitted:
+        inside = data.points[data.inside]
+        if fit.mode is None:
+            searches = tuple(Search(p, self.space, inside, self._seed) for p in fit.posteriors)
+            return _Fitted(fit, searches, searches[0])
+        chooser = Search(fit.mode, self.space, inside, self._seed)
+        searches = tuple(Search(p, self.space, inside, self._seed, like=chooser) for p in fit.posteriors)
+        return _Fitted(fit, searches, chooser)
 
     def _initial_point(self, visited: Array) -> Array:
         """Return the next Sobol point; on a small finite space one that was not visited, while there is one."""
@@ -309,27 +327,30 @@ class GPUCB:
         return fresh[0] if len(fresh) else unvisited[0]
 
     def _next_point(self, data: _Encoded, pending: Array) -> Array:
-        fit, searches = self._fit(data)
+        fitted = self._fit(data)
         failed = self._encode_all([o.params for o in self._history if o.value is not None and not _is_finite(o.value)])
         pending = np.vstack([pending, self._encode_all([o.params for o in self._history if o.value is None])])
         if len(pending) or len(failed):
             # Pretending that running points came out as expected moves the next one away from them. A failed point
             # counts as the worst value seen, or the same data would lead to the same failure for ever.
-            worst = np.full(len(failed), np.min(fit.data.values))
-            posteriors = [p.condition_on(failed, worst).condition_on(pending) for p in fit.posteriors]
-            searches = tuple(Search(p, self.space, data.points[data.inside], self._seed) for p in posteriors)
+            needs_all = self._beta == "matched" or self._exceedance is not None
+            worst = np.full(len(failed), np.min(fitted.fit.data.values))
+            fit = fitted.fit if needs_all else Fit((fitted.chooser.posterior,), fitted.fit.data)
+            fitted = self._searched(fit.map(lambda p: p.condition_on(failed, worst).condition_on(pending)), data)
         if self._exceedance is not None and (len(self._history) + len(self._pending)) % 2:
             rng = np.random.default_rng([self._seed, len(self._history), len(self._pending)])
-            point = exceeding_point(searches, data.points[data.inside], self._exceedance / fit.data.scale, rng)
+            tolerance = self._exceedance / fitted.fit.data.scale
+            point = exceeding_point(fitted.searches, data.points[data.inside], tolerance, rng)
             if point is not None:
                 return point
         if self._beta == "matched":
+            searches = fitted.searches
             snapshot = replace(self.snapshot(), searches=searches, posteriors=tuple(s.posterior for s in searches))
             if snapshot.obstacle is None:
                 gap = certified_gap(snapshot, self._ledger)
                 if gap is not None and gap.query is not None:
                     return gap.query
-        return searches[0].maximize(UpperConfidenceBound(self._sqrt_beta(searches[0]))).point
+        return fitted.chooser.maximize(UpperConfidenceBound(self._sqrt_beta(fitted.chooser))).point
 
     def _sqrt_beta(self, search: Search) -> float:
         if not isinstance(self._beta, str):

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from regretstop.maximize import Search
 from regretstop.posterior import Posterior
+from regretstop.sampling import Sampling
 from regretstop.space import Space
 
 Array = NDArray[np.float64]
@@ -33,6 +34,7 @@ class Snapshot:
         n_excluded: Observations that did not.
         test: Index k ≥ 1 of this test in the risk ledger.
         obstacle: Why nothing can be certified, in words; None if something can.
+        sampling: How the hyperparameter samples came about; None where there are none.
     """
 
     space: Space
@@ -48,3 +50,22 @@ class Snapshot:
     n_excluded: int
     test: int
     obstacle: str | None
+    sampling: Sampling | None = None
+
+    def sampling_terms(self) -> dict[str, float | int | str]:
+        """Return what a certificate says about the hyperparameter samples that it is the worst of."""
+        terms: dict[str, float | int | str] = {"n_samples": len(self.posteriors)}
+        if self.sampling is not None:
+            terms |= {
+                "sampling": "HMC" if self.sampling.fallback is None else "mode",
+                "n_transitions": self.sampling.n_transitions,
+                "n_divergent": self.sampling.n_divergent,
+                "acceptance": self.sampling.acceptance,
+            }
+        return terms
+
+    def sampling_remark(self) -> str:
+        """Return a remark if the hyperparameters could not be sampled; else nothing."""
+        if self.sampling is None or self.sampling.fallback is None:
+            return ""
+        return f"; at the mode of the hyperparameters, which could not be sampled: {self.sampling.fallback}"

@@ -1,22 +1,25 @@
-"""What the optimizer asks of a surrogate, and the native one: fixed hyperparameters, or their posterior mode (MAP)."""
+"""What the optimizer asks of a surrogate, and the native one: hyperparameters declared, sampled, or at their mode."""
 
 import hashlib
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal, Protocol, TypeVar, get_args, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from regretstop.checks import check_number_or
+from regretstop.checks import check_at_least, check_number_or
 from regretstop.kernels import Embedding, Kernel
 from regretstop.likelihood import NOISE_STD_FLOOR, HyperparameterDensity, Hyperparameters
 from regretstop.posterior import GaussianProcess, Posterior, merge_duplicates
+from regretstop.sampling import LEAST_ACCEPTANCE, Samples, Sampling, refresh_chains, run_chains, summary_of
 from regretstop.standardize import Standardized, standardize
 
 Array = NDArray[np.float64]
-Treatment = Literal["map", "fixed"]
+T = TypeVar("T")
+Treatment = Literal["posterior", "map", "fixed"]
 
 # L-BFGS-B bounds: wide enough that only the priors matter, tight enough that nothing overflows.
 _LOG_LENGTHSCALE = (math.log(5e-3), math.log(1e3))
@@ -39,12 +42,23 @@ class Fit:
     """Posteriors of standardised values, and how to leave the standardised units.
 
     Attributes:
-        posteriors: One posterior per hyperparameter sample; one for "map" and "fixed".
+        posteriors: One posterior per hyperparameter sample, which certificates take the worst of; one for "map" and
+            "fixed".
         data: The standardised values.
+        mode: The posterior at the mode of the hyperparameters, by which a search chooses its next point; None if it
+            is the only one.
+        sampling: How the samples came about, None where nothing was sampled.
     """
 
     posteriors: tuple[Posterior, ...]
     data: Standardized
+    mode: Posterior | None = None
+    sampling: Sampling | None = None
+
+    def map(self, change: Callable[[Posterior], Posterior]) -> "Fit":
+        """Return the fit with every posterior changed."""
+        mode = None if self.mode is None else change(self.mode)
+        return replace(self, posteriors=tuple(map(change, self.posteriors)), mode=mode)
 
 
 @runtime_checkable
@@ -87,13 +101,15 @@ class NativeSurrogate:
     """An exact Gaussian process on the unit cube.
 
     The same observations in the same order always give the same fit: a MAP search starts from the prior medians
-    or from the mode at an earlier, fixed number of observations (8, 16, 32, …), never from whatever was fitted last.
+    or from the mode at an earlier, fixed number of observations (8, 16, 32, …), and samples are carried on from those
+    at such a number, never from whatever was fitted last.
 
     Args:
         kernel: The kernel; with hyperparameters="fixed" it carries lengthscales and outputscale.
         noise_std: "learned", or σ in the objective's units; 0 for a noise-free objective.
-        hyperparameters: "map" or "fixed".
+        hyperparameters: "posterior", "map" or "fixed".
         mean: The constant mean of the objective; used with "fixed" only.
+        n_samples: Samples of the hyperparameters; used with "posterior" only.
 
     Raises:
         ValueError: If the kernel's numbers, the noise and the treatment do not go together.
@@ -106,13 +122,17 @@ class NativeSurrogate:
         noise_std: float | Literal["learned"],
         hyperparameters: Treatment,
         mean: float,
+        n_samples: int = 8,
     ) -> None:
         check_treatment(kernel, noise_std, hyperparameters)
+        check_at_least("n_samples", n_samples, 1)
         self._kernel = kernel
         self._noise_std = noise_std
         self._treatment = hyperparameters
         self._mean = mean
-        self._checkpoints: dict[int, tuple[bytes, Array]] = {}
+        self._n_samples = n_samples
+        self._modes: dict[int, tuple[bytes, Array]] = {}
+        self._samples: dict[int, tuple[bytes, Samples]] = {}
 
     @property
     def guarantee(self) -> Literal["theorem", "model"]:
@@ -146,14 +166,23 @@ class NativeSurrogate:
             return self._declared(points, values, embedding, sign * self._mean)
         data = standardize(values)
         subset = thinned(len(values))
-        parameters = self._mode(points[subset], values[subset], embedding)
+        part = _Part(points[subset], values[subset], embedding)
         # The subset was standardised by its own spread; what it found is carried to the spread of all the values.
-        if subset.step > 1:
-            ratio = standardize(values[subset]).scale / data.scale
-            parameters = Hyperparameters(
-                parameters.lengthscales, parameters.prior_std * ratio, parameters.noise_std * ratio
-            )
-        return Fit((self._posterior(points, data.values, parameters, embedding, mean=None),), data)
+        ratio = standardize(part.values).scale / data.scale if subset.step > 1 else 1.0
+        density = self._density(part)
+        theta = self._mode(part, density)
+        build = partial(self._posterior, merge_duplicates(points, data.values, np.ones(len(values))), embedding)
+        mode = build(_scaled(density.unpack(theta), ratio))
+        if self._treatment == "map":
+            return Fit((mode,), data)
+        try:
+            thetas, sampling = self._sample(part, theta)
+            if sampling.fallback is None:
+                samples = tuple(build(_scaled(density.unpack(sample), ratio)) for sample in thetas)
+                return Fit(samples, data, mode, sampling)
+        except np.linalg.LinAlgError as error:
+            sampling = Sampling(0, 0, 0.0, str(error))
+        return Fit((mode,), data, sampling=sampling)
 
     def _declared(self, points: Array, values: Array, embedding: Embedding, mean: float) -> Fit:
         assert self._kernel.lengthscales is not None  # checked in __init__
@@ -162,14 +191,19 @@ class NativeSurrogate:
         data = Standardized((values - mean) / scale, mean, scale, 0, has_spread=True)
         noise_std = float(self._noise_std) / scale
         parameters = Hyperparameters(np.array(self._kernel.lengthscales), 1.0, noise_std)
-        return Fit((self._posterior(points, data.values, parameters, embedding, mean=0.0),), data)
+        merged = merge_duplicates(points, data.values, np.ones(len(values)))
+        return Fit((self._posterior(merged, embedding, parameters, mean=0.0),), data)
 
     def _posterior(
-        self, points: Array, values: Array, parameters: Hyperparameters, embedding: Embedding, mean: float | None
+        self,
+        merged: tuple[Array, Array, Array, float],
+        embedding: Embedding,
+        parameters: Hyperparameters,
+        mean: float | None = None,
     ) -> GaussianProcess:
-        merged, means, repeats, _ = merge_duplicates(points, values, np.ones(len(values)))
+        points, means, repeats, _ = merged
         return GaussianProcess(
-            merged,
+            points,
             means,
             repeats,
             kernel=self._kernel,
@@ -180,34 +214,88 @@ class NativeSurrogate:
             mean=mean,
         )
 
-    def _mode(self, points: Array, values: Array, embedding: Embedding) -> Hyperparameters:
-        """Return the MAP hyperparameters, started from the mode at the last checkpoint below n."""
-        n = len(values)
+    def _mode(self, part: "_Part", density: HyperparameterDensity) -> Array:
+        """Return θ of the mode, started from the mode at the last checkpoint below n."""
+        earlier = part.checkpoint()
         starts: list[Array] = []
-        if n > _FIRST_CHECKPOINT:
-            size = _FIRST_CHECKPOINT << int(math.log2((n - 1) / _FIRST_CHECKPOINT))
-            starts.append(self._checkpoint(points[:size], values[:size], embedding))
-        density = self._density(points, values, embedding)
-        if n <= _FEW:
+        if earlier is not None:
+            starts.append(_remembered(self._modes, earlier, self._checkpoint))
+        if len(part.values) <= _FEW:
             starts.append(medians(density))
-        return density.unpack(find_mode(density, starts))
+        return find_mode(density, starts)
 
-    def _checkpoint(self, points: Array, values: Array, embedding: Embedding) -> Array:
+    def _checkpoint(self, part: "_Part") -> Array:
         """Return the mode found from the prior medians alone, so that it depends on nothing but these data."""
-        seen = points.tobytes() + values.tobytes() + repr(embedding.categories).encode()
-        key = hashlib.blake2b(seen, digest_size=16).digest()
-        cached = self._checkpoints.get(len(values))
-        if cached is not None and cached[0] == key:
-            return cached[1]
-        density = self._density(points, values, embedding)
-        mode = find_mode(density, [medians(density)])
-        self._checkpoints[len(values)] = (key, mode)
-        return mode
+        density = self._density(part)
+        return find_mode(density, [medians(density)])
 
-    def _density(self, points: Array, values: Array, embedding: Embedding) -> HyperparameterDensity:
-        data = standardize(values)
-        noise_std = None if self._noise_std == "learned" else min(float(self._noise_std) / data.scale, MOST_NOISE)
-        return HyperparameterDensity(points, data.values, kernel=self._kernel, embedding=embedding, noise_std=noise_std)
+    def _sample(self, part: "_Part", mode: Array) -> tuple[Array, Sampling]:
+        """Return samples of θ, shape (K, size): those at the last checkpoint below n, moved to the present density."""
+        n, earlier = len(part.values), part.checkpoint()
+        density = self._sampled_density(part)
+        if earlier is None:
+            chains = run_chains(density, mode, self._n_samples, seed=n).chains
+            return chains.positions, summary_of(None, chains)
+        before = _remembered(self._samples, earlier, self._run_chains)
+        sampling = summary_of(None, before.chains)
+        if sampling.fallback is not None:
+            return before.chains.positions, sampling
+        chains = refresh_chains(density, mode, before, seed=n)
+        sampling = summary_of(before.chains, chains)
+        if sampling.fallback is None and chains.acceptance >= LEAST_ACCEPTANCE:
+            return chains.positions, sampling
+        chains = run_chains(density, mode, self._n_samples, seed=n).chains
+        return chains.positions, summary_of(None, chains)
+
+    def _run_chains(self, part: "_Part") -> Samples:
+        mode = _remembered(self._modes, part, self._checkpoint)
+        return run_chains(self._sampled_density(part), mode, self._n_samples, seed=len(part.values))
+
+    def _density(self, part: "_Part", least_noise: float = 0.0) -> HyperparameterDensity:
+        data = standardize(part.values)
+        noise_std: float | None = None
+        if self._noise_std != "learned":
+            noise_std = max(min(float(self._noise_std) / data.scale, MOST_NOISE), least_noise)
+        return HyperparameterDensity(
+            part.points, data.values, kernel=self._kernel, embedding=part.embedding, noise_std=noise_std
+        )
+
+    def _sampled_density(self, part: "_Part") -> HyperparameterDensity:
+        """Return the density that is sampled: noise-free matrices are singular here and there, and cannot be."""
+        return self._density(part, NOISE_STD_FLOOR)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The observations that the hyperparameters are estimated from."""
+
+    points: Array
+    values: Array
+    embedding: Embedding
+
+    def checkpoint(self) -> "_Part | None":
+        """Return the first 8, 16, 32, … observations, as many as are fewer than all; None if these are too few."""
+        n = len(self.values)
+        if n <= _FIRST_CHECKPOINT:
+            return None
+        size = _FIRST_CHECKPOINT << int(math.log2((n - 1) / _FIRST_CHECKPOINT))
+        return _Part(self.points[:size], self.values[:size], self.embedding)
+
+    def digest(self) -> bytes:
+        seen = self.points.tobytes() + self.values.tobytes() + repr(self.embedding.categories).encode()
+        return hashlib.blake2b(seen, digest_size=16).digest()
+
+
+def _remembered(memory: dict[int, tuple[bytes, T]], part: _Part, compute: Callable[[_Part], T]) -> T:
+    """Return what was computed from the same observations before, if it was the last from so many."""
+    size, key = len(part.values), part.digest()
+    if size not in memory or memory[size][0] != key:
+        memory[size] = (key, compute(part))
+    return memory[size][1]
+
+
+def _scaled(parameters: Hyperparameters, ratio: float) -> Hyperparameters:
+    return Hyperparameters(parameters.lengthscales, parameters.prior_std * ratio, parameters.noise_std * ratio)
 
 
 def thinned(n: int) -> slice:
@@ -246,8 +334,8 @@ def find_mode(density: HyperparameterDensity, starts: Sequence[Array]) -> Array:
 
 def check_treatment(kernel: Kernel, noise_std: object, hyperparameters: str) -> None:
     """Raise ValueError, naming argument and value, unless the surrogate's arguments go together."""
-    if hyperparameters not in ("map", "fixed"):
-        raise ValueError(f"hyperparameters must be 'map' or 'fixed', got {hyperparameters!r}")
+    if hyperparameters not in get_args(Treatment):
+        raise ValueError(f"hyperparameters must be 'posterior', 'map' or 'fixed', got {hyperparameters!r}")
     check_number_or("noise_std", noise_std, "learned")
     given = [name for name in ("lengthscales", "outputscale") if getattr(kernel, name) is not None]
     if hyperparameters == "fixed":

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regretstop.confidence import Grid, RiskLedger, kernel_slopes, upper_quantile
-from regretstop.maximize import How, UpperConfidenceBound
+from regretstop.maximize import How, Searching, UpperConfidenceBound
 from regretstop.posterior import Posterior
+from regretstop.rules.worst import glances, worst_of
 from regretstop.snapshot import Snapshot
 from regretstop.space import Space
 from regretstop.subproblem import settle_cost, solve_widths
@@ -112,8 +113,12 @@ def certified_gap(snapshot: Snapshot, ledger: RiskLedger) -> Gap | None:
     at_data = [posterior.mean_std(snapshot.points) for posterior in snapshot.posteriors]
     half = upper_quantile(log_risk + math.log(0.5))
     incumbent = int(np.argmax(np.mean([mean - half * std for mean, std in at_data], axis=0)))
-    gaps = [_gap_under(snapshot, k, incumbent, mean, std, ledger, log_risk) for k, (mean, std) in enumerate(at_data)]
-    return max(gaps, key=lambda gap: gap.bound)
+
+    def under(k: int, search: Searching) -> Gap:
+        return _gap_under(snapshot, k, search, incumbent, *at_data[k], ledger, log_risk)
+
+    coarse = [under(k, search) for k, search in enumerate(glances(snapshot.searches))]
+    return worst_of(coarse, lambda k: under(k, snapshot.searches[k]), lambda gap: gap.bound)
 
 
 def calibrated_gap(snapshot: Snapshot, sqrt_beta: float) -> Gap:
@@ -133,9 +138,16 @@ def calibrated_gap(snapshot: Snapshot, sqrt_beta: float) -> Gap:
 
 
 def _gap_under(
-    snapshot: Snapshot, k: int, incumbent: int, mean: Array, std: Array, ledger: RiskLedger, log_risk: float
+    snapshot: Snapshot,
+    k: int,
+    search: Searching,
+    incumbent: int,
+    mean: Array,
+    std: Array,
+    ledger: RiskLedger,
+    log_risk: float,
 ) -> Gap:
-    posterior, search = snapshot.posteriors[k], snapshot.searches[k]
+    posterior = snapshot.posteriors[k]
     grid = grid_for(snapshot.space, posterior, ledger)
     prior_std = posterior.prior_std
     own_std = float(std[incumbent])

@@ -69,7 +69,7 @@ class OptimalityGap(Rule):
             optimality_gap=certified.bound * snapshot.scale if certified else math.inf,
             optimality_gap_guarantee=snapshot.guarantee,
             optimality_gap_incumbent=int(snapshot.numbers[certified.incumbent]) if certified else None,
-            reason=verdict(bound, self.epsilon),
+            reason=verdict(bound, self.epsilon) + snapshot.sampling_remark(),
             terms={
                 "sqrt_alpha": gap.sqrt_alpha,
                 "sqrt_eta": gap.sqrt_eta,
@@ -82,5 +82,6 @@ class OptimalityGap(Rule):
                 "noise_std": max(p.noise_std for p in snapshot.posteriors) * snapshot.scale,
                 "jitter_std": max(p.jitter for p in snapshot.posteriors) ** 0.5 * snapshot.scale,
                 **probability_left(snapshot, gap.incumbent, self.epsilon),
+                **snapshot.sampling_terms(),
             },
         )

@@ -91,7 +91,7 @@ class PRB(Rule):
             optimality_gap=gap.bound * scale if gap else math.inf,
             optimality_gap_guarantee=snapshot.guarantee,
             optimality_gap_incumbent=int(snapshot.numbers[gap.incumbent]) if gap else None,
-            reason=self._reason(tally),
+            reason=self._reason(tally) + snapshot.sampling_remark(),
             terms={
                 "probability_left": tally.probability_left,
                 "paths": tally.n_paths,
@@ -101,6 +101,7 @@ class PRB(Rule):
                 "test_risk": 0.5 * self.delta,
                 "noise_std": max(p.noise_std for p in snapshot.posteriors) * scale,
                 "jitter_std": max(p.jitter for p in snapshot.posteriors) ** 0.5 * scale,
+                **snapshot.sampling_terms(),
             },
         )
 

@@ -85,40 +85,26 @@ class UCBbr(Rule):
         if self.a is None and not all(slopes_are_known(snapshot.space, p) for p in snapshot.posteriors):
             return self._obstructed(snapshot, UNKNOWN_SLOPES)
         ledger = ledger_for(snapshot.space, self.delta, self.n_L, self.horizon)
+        # Each with a full search: unlike the gap, this bound may be far too low or too high at a point that is only
+        # nearly the maximiser.
         under = [
-            self._under(
-                snapshot.space,
+            _Under(
                 posterior,
-                search,
-                snapshot.beta,
-                ledger,
-                snapshot.n_observations,
-                snapshot.test,
+                *self._under(
+                    snapshot.space, posterior, search, snapshot.beta, ledger, snapshot.n_observations, snapshot.test
+                ),
             )
             for posterior, search in zip(snapshot.posteriors, snapshot.searches, strict=True)
         ]
-        lower_at_data: list[Array] = []
-        for posterior, (regret, _) in zip(snapshot.posteriors, under, strict=True):
-            mean, std = posterior.mean_std(snapshot.points)
-            # An infinite width means an infinite bound; any finite one then serves to name a trial.
-            lower_at_data.append(mean - (regret.sqrt_eta if math.isfinite(regret.sqrt_eta) else 2.0) * std)
-        incumbent = int(np.argmax(np.mean(lower_at_data, axis=0)))
+        at_data = [posterior.mean_std(snapshot.points) for posterior in snapshot.posteriors]
+        lower = [each.lower(mean, std) for each, (mean, std) in zip(under, at_data, strict=True)]
+        incumbent = int(np.argmax(np.mean(lower, axis=0)))
         bounds = [
-            posterior.prior_std * regret.value
-            + max(0.0, query.mean - regret.sqrt_eta * query.std - float(lower[incumbent]))
-            if math.isfinite(regret.value)
-            else math.inf
-            for posterior, (regret, query), lower in zip(snapshot.posteriors, under, lower_at_data, strict=True)
+            each.bound(float(mean[incumbent]), float(std[incumbent]))
+            for each, (mean, std) in zip(under, at_data, strict=True)
         ]
         worst = int(np.argmax(bounds))
-        return self._certificate(
-            snapshot,
-            ledger,
-            snapshot.posteriors[worst],
-            *under[worst],
-            bounds[worst] * snapshot.scale,
-            incumbent,
-        )
+        return self._certificate(snapshot, ledger, under[worst], bounds[worst] * snapshot.scale, incumbent)
 
     def _under(
         self,
@@ -175,12 +161,11 @@ class UCBbr(Rule):
         self,
         snapshot: Snapshot,
         ledger: RiskLedger,
-        posterior: Posterior,
-        regret: RegretBound,
-        query: Maximum,
+        worst: "_Under",
         bound: float,
         incumbent: int,
     ) -> Certificate:
+        posterior, regret, query = worst.posterior, worst.regret, worst.query
         gap = certified_gap(snapshot, ledger)
         guarantee: Guarantee = snapshot.guarantee if isinstance(snapshot.beta, str) else "heuristic"
         reason = verdict(bound, self.epsilon)
@@ -188,6 +173,7 @@ class UCBbr(Rule):
             reason = "no parameters satisfy the theorem's condition α ≤ β"
         elif bound >= self.epsilon:
             reason += _noise_remark(posterior, regret, snapshot, self.epsilon)
+        reason += snapshot.sampling_remark()
         scale = snapshot.scale
         return Certificate(
             rule=type(self).__name__,
@@ -219,8 +205,31 @@ class UCBbr(Rule):
                 "test": snapshot.test,
                 "test_risk": ledger.test_risk,
                 **probability_left(snapshot, incumbent, self.epsilon),
+                **snapshot.sampling_terms(),
             },
         )
+
+
+@dataclass(frozen=True)
+class _Under:
+    """The paper's bound under one posterior, in units of its prior deviation, and the query x_t that it is for."""
+
+    posterior: Posterior
+    regret: RegretBound
+    query: Maximum
+
+    def lower(self, mean: Array, std: Array) -> Array:
+        """Return the lower confidence bounds of trials, by which one is named."""
+        # An infinite width means an infinite bound; any finite one then serves to name a trial.
+        return mean - (self.regret.sqrt_eta if math.isfinite(self.regret.sqrt_eta) else 2.0) * std
+
+    def bound(self, mean: float, std: float) -> float:
+        """Return the bound handed on to a trial with this posterior mean and deviation."""
+        if not math.isfinite(self.regret.value):
+            return math.inf
+        width = self.regret.sqrt_eta
+        lacking = (self.query.mean - width * self.query.std) - (mean - width * std)
+        return self.posterior.prior_std * self.regret.value + max(0.0, lacking)
 
 
 def _noise_remark(posterior: Posterior, regret: RegretBound, snapshot: Snapshot, epsilon: float) -> str:

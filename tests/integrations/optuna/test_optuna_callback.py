@@ -165,6 +165,19 @@ def test_a_declared_model_gives_a_theorem_with_any_sampler():
     assert certificate.guarantee == "theorem"
 
 
+@pytest.mark.parametrize("of", ["callback", "sampler"])
+def test_samples_of_the_hyperparameters_reach_the_certificate(of):
+    options = {"hyperparameters": "posterior"}
+    sampler = GPUCBSampler(seed=0, **options) if of == "sampler" else optuna.samplers.RandomSampler(seed=0)
+    callback = RegretBoundCallback(rule=OptimalityGap(epsilon=1e-9), **(options if of == "callback" else {}))
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(parabola, n_trials=8, callbacks=[callback])
+    certificate = certificate_of(study)
+    assert certificate is not None
+    assert (certificate.terms["n_samples"], certificate.terms["sampling"]) == (8, "HMC")
+    assert certificate.guarantee == "model"
+
+
 def test_the_samplers_own_model_is_used():
     kernel = Matern52(lengthscales=[0.5], outputscale=100.0)
     sampler = GPUCBSampler(seed=0, kernel=kernel, noise_std=0.0, hyperparameters="fixed", mean=10.0)

@@ -45,6 +45,21 @@ def certified(many, rule):
 
 
 @pytest.mark.parametrize("kind", ["alone", "with the searcher"])
+def test_samples_of_the_hyperparameters_reach_the_certificate(kind):
+    rule = UCBbr(EPSILON)
+    if kind == "alone":
+        stopper = RegretBoundStopper(**ALONE, rule=rule, hyperparameters="posterior")
+        feed(stopper, configs(8))
+    else:
+        search = searcher(hyperparameters="posterior")
+        stopper = RegretBoundStopper(search, rule=rule)
+        run(search, 8)
+    assert stopper.stop_all() is False
+    terms = certificate_of(stopper).terms
+    assert (terms["n_samples"], terms["sampling"]) == (8, "HMC")
+
+
+@pytest.mark.parametrize("kind", ["alone", "with the searcher"])
 def test_the_certificate_is_the_cores(kind):
     rule = UCBbr(EPSILON)
     if kind == "alone":

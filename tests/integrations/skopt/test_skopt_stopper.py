@@ -215,6 +215,13 @@ def test_it_says_what_the_core_says_of_the_same_data():
     assert stopper.certificate == model.certificate(OptimalityGap(epsilon=0.3))
 
 
+def test_samples_of_the_hyperparameters_reach_the_certificate():
+    stopper = gap(0.3, hyperparameters="posterior")
+    stopper(line_result(12))
+    assert (stopper.certificate.terms["n_samples"], stopper.certificate.terms["sampling"]) == (8, "HMC")
+    assert stopper.certificate.guarantee == "model"
+
+
 def test_a_declared_model_gives_the_theorem():
     declared = {"kernel": Matern52(lengthscales=[0.5], outputscale=100.0), "noise_std": 0.1, "mean": 8.0}
     stopper = gap(1.0, hyperparameters="fixed", **declared)

@@ -1,0 +1,35 @@
+"""The worst of the gaps under several hyperparameter samples, without a search of the space for each of them."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from regretstop.maximize import Glance, Search, Searching
+
+T = TypeVar("T")
+
+# An ascent from the best candidate raises a gap by less than this part of it, in all that was measured.
+_MOST_GAINED = 0.25
+
+
+def glances(searches: Sequence[Search]) -> list[Searching]:
+    """Return the searches without their ascents; a single one is needed in full anyway."""
+    return [*searches] if len(searches) == 1 else [Glance(search) for search in searches]
+
+
+def worst_of(coarse: Sequence[T], refine: Callable[[int], T], bound_of: Callable[[T], float]) -> T:
+    """Return the largest bound, searched for in full wherever it might be the largest.
+
+    Args:
+        coarse: What a glance found under each sample: too low by what an ascent gains.
+        refine: Returns what a full search finds under the sample with this index.
+        bound_of: Its bound.
+    """
+    if len(coarse) == 1:
+        return coarse[0]
+    order = sorted(range(len(coarse)), key=lambda k: -bound_of(coarse[k]))
+    worst = refine(order[0])
+    for k in order[1:]:
+        if bound_of(coarse[k]) * (1.0 + _MOST_GAINED) < bound_of(worst):
+            break
+        worst = max(worst, refine(k), key=bound_of)
+    return worst
