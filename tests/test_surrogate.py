@@ -313,6 +313,19 @@ def test_clustered_points_without_noise_can_be_sampled(noise_std: float) -> None
     assert all(p.noise_std * fit.data.scale == pytest.approx(noise_std) for p in fit.posteriors)
 
 
+def test_a_learned_noise_at_its_floor_stays_there() -> None:
+    rng = np.random.default_rng(0)
+    points = np.concatenate([rng.random((16, 2)), 0.5 + 1e-2 * rng.standard_normal((14, 2))])
+    values = -np.sum((points - 0.5) ** 2, axis=1)
+    fit = surrogate_for(SPACES["numeric"], hyperparameters="posterior").fit(points, values)
+    assert fit.mode is not None
+    assert fit.mode.noise_std == pytest.approx(1e-4)
+    assert fit.sampling is not None
+    assert fit.sampling.fallback is None
+    assert thetas_of(fit)[:, -1] == pytest.approx(math.log(1e-4))
+    assert len(np.unique(thetas_of(fit)[:, :-1], axis=0)) == 8
+
+
 class NoSlope(Matern52):
     """A kernel whose derivative is no number, so that nothing can be sampled."""
 

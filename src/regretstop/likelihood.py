@@ -106,7 +106,7 @@ class HyperparameterDensity:
         """
         values, gradients = self._negative_log_prior(thetas)
         k, n = len(thetas), len(self._values)
-        with np.errstate(over="ignore", under="ignore"):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             weights = np.exp(-2.0 * thetas[:, : self.dim])
             variance = np.exp(2.0 * thetas[:, self.dim])
             # Below its floor σ makes no difference. Without one the matrices of clustered points become singular, and
@@ -149,7 +149,7 @@ class HyperparameterDensity:
         whitened_ones = inverse_chol.sum(axis=2)
         precision = np.einsum("ki,ki->k", whitened_ones, whitened_ones)
         inverse_ones = np.einsum("kij,ki->kj", inverse_chol, whitened_ones)
-        residuals = self._values - (inverse_ones @ self._values / precision)[:, None]
+        residuals = self._values - (np.einsum("kj,j->k", inverse_ones, self._values) / precision)[:, None]
         solved = np.einsum("kij,kj->ki", inverse, residuals)
         values += 0.5 * (np.einsum("ki,ki->k", residuals, solved) + log_determinant + np.log(precision))
 

@@ -1,6 +1,6 @@
 """Samples of the hyperparameters' posterior: run anew at some numbers of observations, and carried on in between."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,18 @@ class Samples:
     chains: Chains
     mode: Array
     normal: Array
+
+    def without_last(self) -> "Samples":
+        """Return the samples of all numbers but the last, which is from now on known."""
+        chains = self.chains
+        fewer = replace(
+            chains,
+            positions=chains.positions[:, :-1],
+            gradients=chains.gradients[:, :-1],
+            root=chains.root[:-1, :-1],
+        )
+        # Leading blocks of Cholesky factors are those of the leading blocks of the covariances.
+        return Samples(fewer, self.mode[:-1], self.normal[:-1, :-1])
 
 
 def run_chains(density: HyperparameterDensity, mode: Array, k: int, seed: int) -> Samples:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regretstop.checks import check_at_least, check_number_or
+from regretstop.hmc import Chains
 from regretstop.kernels import Embedding, Kernel
 from regretstop.likelihood import NOISE_STD_FLOOR, HyperparameterDensity, Hyperparameters
 from regretstop.posterior import GaussianProcess, Posterior, merge_duplicates
@@ -231,38 +232,55 @@ class NativeSurrogate:
 
     def _sample(self, part: "_Part", mode: Array) -> tuple[Array, Sampling]:
         """Return samples of θ, shape (K, size): those at the last checkpoint below n, moved to the present density."""
-        n, earlier = len(part.values), part.checkpoint()
-        density = self._sampled_density(part)
-        if earlier is None:
-            chains = run_chains(density, mode, self._n_samples, seed=n).chains
-            return chains.positions, summary_of(None, chains)
-        before = _remembered(self._samples, earlier, self._run_chains)
-        sampling = summary_of(None, before.chains)
-        if sampling.fallback is not None:
-            return before.chains.positions, sampling
-        chains = refresh_chains(density, mode, before, seed=n)
-        sampling = summary_of(before.chains, chains)
-        if sampling.fallback is None and chains.acceptance >= LEAST_ACCEPTANCE:
-            return chains.positions, sampling
-        chains = run_chains(density, mode, self._n_samples, seed=n).chains
-        return chains.positions, summary_of(None, chains)
+        chains, sampling = self._moved(part, mode)
+        positions = chains.positions
+        if positions.shape[1] < len(mode):
+            positions = np.column_stack([positions, np.full(len(positions), _LOG_NOISE_STD[0])])
+        return positions, sampling
 
-    def _run_chains(self, part: "_Part") -> Samples:
-        mode = _remembered(self._modes, part, self._checkpoint)
-        return run_chains(self._sampled_density(part), mode, self._n_samples, seed=len(part.values))
+    def _moved(self, part: "_Part", mode: Array) -> tuple[Chains, Sampling]:
+        earlier = part.checkpoint()
+        if earlier is not None:
+            before = _remembered(self._samples, earlier, self._run_chains)
+            sampling = summary_of(None, before.chains)
+            if sampling.fallback is not None:
+                return before.chains, sampling
+            density, free = self._sampled_density(part, mode)
+            if len(before.mode) > len(free):
+                before = before.without_last()
+            if len(before.mode) == len(free):
+                chains = refresh_chains(density, free, before, seed=len(part.values))
+                sampling = summary_of(before.chains, chains)
+                if sampling.fallback is None and chains.acceptance >= LEAST_ACCEPTANCE:
+                    return chains, sampling
+        chains = self._run_chains(part, mode).chains
+        return chains, summary_of(None, chains)
 
-    def _density(self, part: "_Part", least_noise: float = 0.0) -> HyperparameterDensity:
+    def _run_chains(self, part: "_Part", mode: Array | None = None) -> Samples:
+        if mode is None:
+            mode = _remembered(self._modes, part, self._checkpoint)
+        return run_chains(*self._sampled_density(part, mode), self._n_samples, seed=len(part.values))
+
+    def _density(
+        self, part: "_Part", *, noise_std: float | None = None, least_noise: float = 0.0
+    ) -> HyperparameterDensity:
         data = standardize(part.values)
-        noise_std: float | None = None
         if self._noise_std != "learned":
             noise_std = max(min(float(self._noise_std) / data.scale, MOST_NOISE), least_noise)
         return HyperparameterDensity(
             part.points, data.values, kernel=self._kernel, embedding=part.embedding, noise_std=noise_std
         )
 
-    def _sampled_density(self, part: "_Part") -> HyperparameterDensity:
-        """Return the density that is sampled: noise-free matrices are singular here and there, and cannot be."""
-        return self._density(part, NOISE_STD_FLOOR)
+    def _sampled_density(self, part: "_Part", mode: Array) -> tuple[HyperparameterDensity, Array]:
+        """Return the density that is sampled, and its mode.
+
+        Noise-free matrices are singular here and there, and cannot be sampled: σ is at least at its floor. Where the
+        mode has a learned σ there, the density has a wall on one side and nothing but the prior on the other, where
+        σ makes no difference: σ is taken for known.
+        """
+        if self._noise_std == "learned" and mode[-1] <= _LOG_NOISE_STD[0] + 1e-6:
+            return self._density(part, noise_std=NOISE_STD_FLOOR), mode[:-1]
+        return self._density(part, least_noise=NOISE_STD_FLOOR), mode
 
 
 @dataclass(frozen=True)
