@@ -56,6 +56,7 @@ def test_a_killed_run_resumes(tmp_path: Path) -> None:
 def test_the_report_covers_whatever_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(problems, "PATH", tmp_path / "problems.jsonl")
     monkeypatch.setattr(coverage, "PATH", tmp_path / "coverage.jsonl")
+    monkeypatch.setattr(misspecified, "PATH", tmp_path / "misspecified.jsonl")
     monkeypatch.setattr(report, "RESULTS", tmp_path)
     monkeypatch.setattr(report, "PLOT", tmp_path / "problems.png")
     report.write(tmp_path / "RESULTS.md")
