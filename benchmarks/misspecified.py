@@ -18,7 +18,7 @@ DELTA = 0.05
 FIRST = 8
 # PRB and Optuna's terminator are asked every so many evaluations; the others always.
 EVERY = 4
-TREATMENTS = ("map",)
+TREATMENTS = ("map", "posterior")
 
 
 def run(seeds: int, trials: int, path: Path = PATH) -> None:

@@ -145,7 +145,9 @@ class TrialLog:
         self.certificates = {**state["certificates"], **self.certificates}
         if self.space is None and state["space"] is not None:
             self.space = SearchSpace(state["space"])
-        for name in ("metric", "mode", "max_t", "foreign"):
+        if self.max_t is None:
+            self.declare(state["max_t"], state["time_attr"])
+        for name in ("metric", "mode", "foreign"):
             if getattr(self, name) is None:
                 setattr(self, name, state[name])
         self.version += 1

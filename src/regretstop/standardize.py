@@ -15,6 +15,8 @@ Array = NDArray[np.float64]
 _ROUNDING = 1e-12
 # A value lower than the first quartile by this many typical spreads is a disaster, not a slope to learn.
 _FENCE = 2.0
+# Of standardised values: far below any noise that a fit takes for possible, far above what a change of units leaves.
+_DIGITS = 12
 _HUGE = 1e300
 
 
@@ -68,7 +70,8 @@ def standardize(values: Array) -> Standardized:
     mean = float(np.mean(clipped))
     deviation = float(np.std(clipped))
     return Standardized(
-        values=(clipped - mean) / deviation,
+        # Without the last digits, which depend on the units: or the same data in others would end the fit elsewhere.
+        values=np.round((clipped - mean) / deviation, _DIGITS),
         offset=center + mean * size,
         scale=deviation * size,
         n_clipped=int(np.sum(deviations < fence)),

@@ -43,7 +43,8 @@ class PRB(Rule):
     quantile from the paths drawn, and infinite where they are too few for one: most tests see after a few dozen paths
     that too much is left, and stop drawing. `terms["probability_left"]` is the estimate itself.
 
-    The guarantee is "model" at most: the paths stand for the model, and their maxima are searched for.
+    The guarantee is "heuristic": the limits would hold for independent exact draws, and the paths are draws of an
+    approximation, share its frequencies within a round, and have their maxima searched for.
 
     Args:
         epsilon: ε in the objective's units: stop when the bound falls below it.
@@ -83,7 +84,7 @@ class PRB(Rule):
             bound=tally.bound,
             epsilon=float(self.epsilon),
             delta=float(self.delta),
-            guarantee="model",
+            guarantee="heuristic",
             incumbent=int(snapshot.numbers[incumbent]),
             incumbent_value=float(snapshot.values[incumbent]),
             n_observations=snapshot.n_observations,

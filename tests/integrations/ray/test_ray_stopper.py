@@ -285,6 +285,24 @@ def test_pickled_apart_the_two_find_each_other_again():
     assert certificate_of(stopper).n_observations == 8
 
 
+def test_the_declared_length_survives_pickling(tmp_path):
+    """A length in epochs is not one in iterations."""
+    search = searcher()
+    stopper = RegretBoundStopper(search, epsilon=1e-9, max_t=3, time_attr="epoch")
+    search.save(str(tmp_path / "state.pkl"))
+    blank = GPUCBSearch(seed=0)
+    blank.restore(str(tmp_path / "state.pkl"))
+    files = pickle.dumps(search), pickle.dumps(stopper)
+    del search, stopper
+    gc.collect()
+    search, stopper = map(pickle.loads, files)
+    for restored in (blank, search):
+        for trial_id, epoch in (("short", 2), ("whole", 3)):
+            config = restored.suggest(trial_id)
+            restored.on_trial_complete(trial_id=trial_id, result=result(config, 0.5, training_iteration=5, epoch=epoch))
+        assert [o.value for o in restored.log.observations()] == [None, 0.5]
+
+
 def test_a_decision_survives_pickling_and_costs_no_further_trial(log):
     search = searcher()
     stopper = RegretBoundStopper(search, epsilon=10.0)

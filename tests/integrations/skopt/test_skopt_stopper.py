@@ -295,8 +295,7 @@ def test_the_bound_is_in_units_of_the_values(scale):
     stopper(told(LINE, points, values))
     scaled(told(LINE, points, [scale * v for v in values]))
     assert math.isfinite(stopper.certificate.bound)
-    # The fit ends where its density gains no 1e-6 any more: rounding decides where on that plateau.
-    assert scaled.certificate.bound == pytest.approx(scale * stopper.certificate.bound, rel=1e-3)
+    assert scaled.certificate.bound == pytest.approx(scale * stopper.certificate.bound, rel=1e-6)
 
 
 def test_time_as_a_second_value_is_not_the_objective():
