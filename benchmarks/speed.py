@@ -22,8 +22,8 @@ from benchmarks.records import RESULTS, provenance
 from benchmarks.slsqp import bound_by_slsqp
 from benchmarks.timing import Setup, interleaved, is_one_thread, machine
 from regretstop import GPUCB, Matern52, UCBbr, instantaneous_regret_bound
-from regretstop.optimizer import Observation
-from regretstop.surrogate import NativeSurrogate
+from regretstop.native import NativeSurrogate
+from regretstop.observation import Observation
 
 SIZES = (20, 50, 100, 200)
 _DIM = 4

@@ -47,3 +47,14 @@ def cube_grid(dim: int, n: int) -> np.ndarray:
     """Return the points of a grid with n points per axis of the unit cube, borders included; shape (n^d, d)."""
     axis = np.linspace(0.0, 1.0, n)
     return np.stack(np.meshgrid(*[axis] * dim, indexing="ij"), axis=-1).reshape(-1, dim)
+
+
+def data_for(categories: np.ndarray, n: int, seed: int = 0, n_repeats: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return points, the last n_repeats of them repeats of the first, and noisy values."""
+    rng = np.random.default_rng(seed)
+    points = rng.random((n, len(categories)))
+    for j in np.flatnonzero(categories):
+        points[:, j] = rng.integers(categories[j], size=n)
+    points[n - n_repeats :] = points[:n_repeats]
+    values = np.sin(6.0 * points[:, 0]) + points[:, 1] + 0.2 * rng.standard_normal(n)
+    return points, values

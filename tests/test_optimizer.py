@@ -24,8 +24,8 @@ from regretstop import (
     UCBbr,
     minimize,
 )
+from regretstop.native import NativeSurrogate
 from regretstop.rules.gap import certified_gap, ledger_for
-from regretstop.surrogate import NativeSurrogate
 from tests import oracle
 from tests.histories import FINITE, INFINITE, SPACES, History, declared, histories, options_of, random_history
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from regretstop import GPUCB, Certificate, Matern52, OptimalityGap, Rule, Space, Surrogate, UCBbr, minimize
+from regretstop.native import NativeSurrogate
 from regretstop.posterior import Posterior
-from regretstop.surrogate import Fit, NativeSurrogate
+from regretstop.surrogate import Fit
 from tests.histories import FINITE, INFINITE, SPACES, declared, random_history
 
 ESTIMATED: dict[str, Any] = {"kernel": Matern52(), "noise_std": "learned", "hyperparameters": "map", "mean": 0.0}

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from scipy.special import log_ndtr
 
 from regretstop import GPUCB, PRB, Certificate, Float, Int, Matern52, OptimalityGap, Space, SquaredExponential, UCBbr
+from regretstop.acquisition import UpperConfidenceBound
 from regretstop.confidence import kernel_slopes
-from regretstop.maximize import Search, UpperConfidenceBound
+from regretstop.maximize import Search
 from regretstop.posterior import Posterior
 from regretstop.rules.base import Rule
 from regretstop.sampling import Sampling

@@ -13,11 +13,12 @@ from regretstop import Matern52, SquaredExponential
 from regretstop.hmc import Chains
 from regretstop.kernels import Embedding, Kernel
 from regretstop.likelihood import LENGTHSCALE_PRIOR, NOISE_STD_PRIOR, PRIOR_STD_PRIOR, HyperparameterDensity
+from regretstop.native import NativeSurrogate
 from regretstop.sampling import summary_of
 from regretstop.standardize import standardize
-from regretstop.surrogate import Fit, NativeSurrogate
+from regretstop.surrogate import Fit
 from tests import oracle
-from tests.draws import FourierDraws
+from tests.draws import FourierDraws, data_for
 
 CORRELATIONS = {Matern52: oracle.matern52, SquaredExponential: oracle.squared_exponential}
 KERNELS: list[type[Kernel]] = [Matern52, SquaredExponential]
@@ -26,16 +27,6 @@ SPACES = {"numeric": np.array([0, 0]), "mixed": np.array([0, 3, 0])}
 each_kernel = pytest.mark.parametrize("kernel", KERNELS)
 each_space = pytest.mark.parametrize("space", SPACES)
 each_noise = pytest.mark.parametrize("noise_std", [None, 0.1, 0.0])
-
-
-def data_for(categories: np.ndarray, n: int, seed: int = 0, n_repeats: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    points = rng.random((n, len(categories)))
-    for j in np.flatnonzero(categories):
-        points[:, j] = rng.integers(categories[j], size=n)
-    points[n - n_repeats :] = points[:n_repeats]
-    values = np.sin(6.0 * points[:, 0]) + points[:, 1] + 0.2 * rng.standard_normal(n)
-    return points, values
 
 
 def density_of(
@@ -362,7 +353,7 @@ def test_samples_that_do_not_move_are_run_anew(monkeypatch: pytest.MonkeyPatch) 
     """Where the fit jumps, a refreshment may be refused by every chain; here no acceptance is enough."""
     points, values = data_for(SPACES["numeric"], 12)
     carried = surrogate_for(SPACES["numeric"], hyperparameters="posterior").fit(points, values)
-    monkeypatch.setattr("regretstop.surrogate.LEAST_ACCEPTANCE", 1.1)
+    monkeypatch.setattr("regretstop.native.LEAST_ACCEPTANCE", 1.1)
     anew = surrogate_for(SPACES["numeric"], hyperparameters="posterior").fit(points, values)
     assert carried.sampling is not None
     assert anew.sampling is not None

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from regretstop.checks import check_number_or
 from regretstop.kernels import Embedding
+from regretstop.native import MOST_NOISE, thinned
 from regretstop.posterior import merge_duplicates
 from regretstop.standardize import Standardized, standardize
-from regretstop.surrogate import MOST_NOISE, Fit, thinned
+from regretstop.surrogate import Fit
 from regretstop_gpytorch._density import Density, settle
 from regretstop_gpytorch._modules import Build, Modules, modules_from, prior_variance, probes, undo
 from regretstop_gpytorch._posterior import GPyTorchPosterior

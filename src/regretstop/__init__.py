@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from regretstop.certificate import Certificate
     from regretstop.kernels import Kernel, Matern52, SquaredExponential
     from regretstop.loop import Result, minimize
-    from regretstop.optimizer import GPUCB, Observation
+    from regretstop.observation import Observation
+    from regretstop.optimizer import GPUCB
     from regretstop.rules.base import Rule
     from regretstop.rules.optimality_gap import OptimalityGap
     from regretstop.rules.prb import PRB
@@ -50,7 +51,7 @@ _HOME = {
     "Matern52": "kernels",
     "SquaredExponential": "kernels",
     "GPUCB": "optimizer",
-    "Observation": "optimizer",
+    "Observation": "observation",
     "Result": "loop",
     "minimize": "loop",
     "Rule": "rules.base",

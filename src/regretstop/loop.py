@@ -7,7 +7,8 @@ from typing import Any
 
 from regretstop.certificate import Certificate
 from regretstop.checks import check_at_least
-from regretstop.optimizer import GPUCB, Observation
+from regretstop.observation import Observation
+from regretstop.optimizer import GPUCB
 from regretstop.rules.base import Rule
 from regretstop.space import Space
 

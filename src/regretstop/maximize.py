@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from regretstop.acquisition import Acquisition
 from regretstop.posterior import Posterior
 from regretstop.space import Space
 
@@ -48,33 +49,6 @@ _THOROUGH = _Effort(stride=1, n_starts=8, n_moved=3, n_last=2, max_iterations=40
 # For each of several hyperparameter samples. Fewer starts would cost less, but miss the far maximum that keeps UCBbr's
 # bound up while the best data have one of nearly the same height.
 _BRISK = _Effort(stride=3, n_starts=8, n_moved=1, n_last=1, max_iterations=10)
-
-
-class Acquisition(Protocol):
-    """A function of posterior mean and deviation, to be maximised."""
-
-    def __call__(self, mean: Array, std: Array) -> Array:
-        """Return the values, shape (m,)."""
-        ...
-
-    def slopes(self, mean: Array, std: Array) -> tuple[Array, Array]:
-        """Return the derivatives with respect to mean and deviation, shape (m,) each."""
-        ...
-
-
-@dataclass(frozen=True)
-class UpperConfidenceBound:
-    """μ(x) + √β σ(x)."""
-
-    sqrt_beta: float
-
-    def __call__(self, mean: Array, std: Array) -> Array:
-        """Return the values, shape (m,)."""
-        return mean + self.sqrt_beta * std
-
-    def slopes(self, mean: Array, std: Array) -> tuple[Array, Array]:
-        """Return the derivatives with respect to mean and deviation, shape (m,) each."""
-        return np.ones_like(mean), np.full_like(std, self.sqrt_beta)
 
 
 @dataclass(frozen=True)

@@ -8,18 +8,21 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from regretstop.acquisition import UpperConfidenceBound
 from regretstop.bound import theory_sqrt_beta
 from regretstop.certificate import Certificate
 from regretstop.checks import as_float, check_at_least, check_between, check_number_or
 from regretstop.confidence import RiskLedger
 from regretstop.exceedance import exceeding_point
 from regretstop.kernels import Kernel, Matern52
-from regretstop.maximize import Search, UpperConfidenceBound, sobol_points
+from regretstop.maximize import Search, sobol_points
+from regretstop.native import NativeSurrogate
+from regretstop.observation import Observation, same_params
 from regretstop.rules.base import Rule
 from regretstop.rules.gap import certified_gap, grid_for, ledger_for, log_n_exact, sloped_axes, slopes_are_known
 from regretstop.snapshot import Beta, Snapshot
 from regretstop.space import Space
-from regretstop.surrogate import Fit, NativeSurrogate, Surrogate, Treatment
+from regretstop.surrogate import Fit, Surrogate, Treatment
 
 Array = NDArray[np.float64]
 Direction = Literal["maximize", "minimize"]
@@ -31,28 +34,6 @@ _SAMPLER_N_L = 10.0
 # With fewer observations no posterior says anything.
 _FEWEST = 3
 _UNVISITED_TRIES = 64
-
-
-@dataclass(frozen=True)
-class Observation:
-    """One evaluation of the objective.
-
-    Attributes:
-        params: The parameters.
-        value: The observed value. None where there is none to speak of, as for a trial that was pruned: the search
-            keeps away from its point. NaN or infinite where the evaluation failed: the search takes the point for
-            as bad as the worst one. Neither is ever fitted.
-        number: The trial number, by which certificates name it.
-    """
-
-    params: Mapping[str, Any]
-    value: float | None
-    number: int
-
-    def same_as(self, other: "Observation") -> bool:
-        """Return whether the two agree; NaN agrees with NaN, and values that cannot be compared do not."""
-        values_agree = self.value == other.value or (self.value != self.value and other.value != other.value)
-        return self.number == other.number and values_agree and _same(self.params, other.params)
 
 
 @dataclass(frozen=True)
@@ -193,7 +174,7 @@ class GPUCB:
         params = dict(params)
         value = None if value is None else as_float("value", value)
         for i, pending in enumerate(self._pending):
-            if _same(pending, params):
+            if same_params(pending, params):
                 del self._pending[i]
                 break
         self._history.append(Observation(params, value, len(self._history)))
@@ -381,14 +362,6 @@ def _check_surrogate(surrogate: object, **options: object) -> None:
 
 def _is_finite(value: float | None) -> bool:
     return value is not None and math.isfinite(value)
-
-
-def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether two parameter dicts agree; values that cannot be compared do not."""
-    try:
-        return one.keys() == other.keys() and all(one[k] is other[k] or bool(one[k] == other[k]) for k in one)
-    except (TypeError, ValueError):
-        return False
 
 
 def _is_among(points: Array, others: Array) -> NDArray[np.bool_]:

@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from regretstop.acquisition import UpperConfidenceBound
 from regretstop.confidence import Grid, RiskLedger, kernel_slopes, upper_quantile
-from regretstop.maximize import How, Searching, UpperConfidenceBound
+from regretstop.maximize import How, Searching
 from regretstop.posterior import Posterior
 from regretstop.rules.worst import glances, worst_of
 from regretstop.snapshot import Snapshot

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from regretstop.acquisition import UpperConfidenceBound
 from regretstop.bound import RegretBound, Theorem, axis_grid, paper_grid, theory_sqrt_beta
 from regretstop.certificate import Certificate, Guarantee
 from regretstop.checks import check_at_least, check_between, check_positive
 from regretstop.confidence import Array, RiskLedger
-from regretstop.maximize import Maximum, Search, UpperConfidenceBound
+from regretstop.maximize import Maximum, Search
 from regretstop.posterior import Posterior
 from regretstop.rules.base import Rule, verdict
 from regretstop.rules.gap import (

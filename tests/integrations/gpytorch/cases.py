@@ -17,17 +17,6 @@ NATIVE = {"matern": Matern52, "rbf": SquaredExponential}
 SPACES = {"numeric": np.array([0, 0]), "mixed": np.array([0, 3, 0])}
 
 
-def data_for(categories: np.ndarray, n: int, seed: int = 0, n_repeats: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return points, the last n_repeats of them repeats of the first, and noisy values."""
-    rng = np.random.default_rng(seed)
-    points = rng.random((n, len(categories)))
-    for j in np.flatnonzero(categories):
-        points[:, j] = rng.integers(categories[j], size=n)
-    points[n - n_repeats :] = points[:n_repeats]
-    values = np.sin(6.0 * points[:, 0]) + points[:, 1] + 0.2 * rng.standard_normal(n)
-    return points, values
-
-
 def prior_of(center: float, width: float) -> LogNormalPrior:
     """The prior of a value whose logarithm the core takes for N(center, width²)."""
     loc, scale = torch.tensor([center + width**2, width], dtype=torch.float64)

@@ -17,18 +17,10 @@ from regretstop_gpytorch._prior import Prior
 from regretstop import Matern52
 from regretstop.kernels import Embedding
 from regretstop.likelihood import HyperparameterDensity
+from regretstop.native import NativeSurrogate
 from regretstop.posterior import GaussianProcess, merge_duplicates
-from regretstop.surrogate import NativeSurrogate
-from tests.integrations.gpytorch.cases import (
-    NATIVE,
-    SPACES,
-    ExactGP,
-    data_for,
-    exactly,
-    noise,
-    rational_quadratic,
-    scaled,
-)
+from tests.draws import data_for
+from tests.integrations.gpytorch.cases import NATIVE, SPACES, ExactGP, exactly, noise, rational_quadratic, scaled
 
 CPU = torch.device("cpu")
 CASES = [("matern", "numeric"), ("rbf", "numeric"), (None, "numeric"), (None, "mixed")]

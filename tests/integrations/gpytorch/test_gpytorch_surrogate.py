@@ -26,8 +26,10 @@ from gpytorch.means import ConstantMean, LinearMean, ZeroMean
 from regretstop_gpytorch import GPyTorchSurrogate
 
 from regretstop import Matern52, SquaredExponential
-from regretstop.surrogate import Fit, NativeSurrogate
-from tests.integrations.gpytorch.cases import SPACES, ExactGP, data_for, prior_of, rational_quadratic, scaled
+from regretstop.native import NativeSurrogate
+from regretstop.surrogate import Fit
+from tests.draws import data_for
+from tests.integrations.gpytorch.cases import SPACES, ExactGP, prior_of, rational_quadratic, scaled
 
 SQUARE, MIXED = SPACES["numeric"], SPACES["mixed"]
 

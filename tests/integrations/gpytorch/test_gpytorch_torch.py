@@ -15,7 +15,8 @@ from gpytorch.kernels import RQKernel, ScaleKernel
 from regretstop_gpytorch import GPyTorchSurrogate
 
 from regretstop import GPUCB, Float, OptimalityGap, Space, UCBbr
-from tests.integrations.gpytorch.cases import SPACES, ExactGP, data_for
+from tests.draws import data_for
+from tests.integrations.gpytorch.cases import SPACES, ExactGP
 
 SQUARE = SPACES["numeric"]
 

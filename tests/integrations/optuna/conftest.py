@@ -1,8 +1,9 @@
-import logging
 from collections.abc import Iterator
 
 import optuna
 import pytest
+
+from tests.logs import Log, captured
 
 
 @pytest.fixture(autouse=True)
@@ -14,24 +15,9 @@ def quiet() -> Iterator[None]:
     optuna.logging.set_verbosity(before)
 
 
-class _Log(logging.Handler):
-    def __init__(self) -> None:
-        super().__init__()
-        self.records: list[logging.LogRecord] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.records.append(record)
-
-    def at(self, level: int) -> list[str]:
-        return [r.getMessage() for r in self.records if r.levelno == level]
-
-
 @pytest.fixture
-def log() -> Iterator[_Log]:
+def log() -> Iterator[Log]:
     """What the package logs, as a user sees it with Optuna's default verbosity."""
     optuna.logging.set_verbosity(optuna.logging.INFO)
-    handler = _Log()
-    logger = logging.getLogger("regretstop_optuna")
-    logger.addHandler(handler)
-    yield handler
-    logger.removeHandler(handler)
+    with captured("regretstop_optuna") as handler:
+        yield handler

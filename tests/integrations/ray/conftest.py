@@ -8,6 +8,8 @@ pytest.importorskip("ray")
 
 import ray
 
+from tests.logs import Log, captured
+
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[None]:
@@ -18,26 +20,12 @@ def cluster() -> Iterator[None]:
     ray.shutdown()
 
 
-class _Log(logging.Handler):
-    def __init__(self) -> None:
-        super().__init__()
-        self.records: list[logging.LogRecord] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.records.append(record)
-
-    def at(self, level: int) -> list[str]:
-        return [r.getMessage() for r in self.records if r.levelno == level]
-
-
 @pytest.fixture
-def log() -> Iterator[_Log]:
+def log() -> Iterator[Log]:
     """What the package logs."""
-    handler = _Log()
     logger = logging.getLogger("regretstop_ray")
     before = logger.level
     logger.setLevel(logging.INFO)
-    logger.addHandler(handler)
-    yield handler
-    logger.removeHandler(handler)
+    with captured(logger.name) as handler:
+        yield handler
     logger.setLevel(before)

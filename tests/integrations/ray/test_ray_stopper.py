@@ -296,6 +296,7 @@ def test_the_declared_length_survives_pickling(tmp_path):
     del search, stopper
     gc.collect()
     search, stopper = map(pickle.loads, files)
+    assert stopper.log is search.log
     for restored in (blank, search):
         for trial_id, epoch in (("short", 2), ("whole", 3)):
             config = restored.suggest(trial_id)

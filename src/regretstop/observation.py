@@ -1,0 +1,35 @@
+"""One evaluation of the objective, and when two are the same."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One evaluation of the objective.
+
+    Attributes:
+        params: The parameters.
+        value: The observed value. None where there is none to speak of, as for a trial that was pruned: the search
+            keeps away from its point. NaN or infinite where the evaluation failed: the search takes the point for
+            as bad as the worst one. Neither is ever fitted.
+        number: The trial number, by which certificates name it.
+    """
+
+    params: Mapping[str, Any]
+    value: float | None
+    number: int
+
+    def same_as(self, other: "Observation") -> bool:
+        """Return whether the two agree; NaN agrees with NaN, and values that cannot be compared do not."""
+        values_agree = self.value == other.value or (self.value != self.value and other.value != other.value)
+        return self.number == other.number and values_agree and same_params(self.params, other.params)
+
+
+def same_params(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return whether two parameter dicts agree; values that cannot be compared do not."""
+    try:
+        return one.keys() == other.keys() and all(one[k] is other[k] or bool(one[k] == other[k]) for k in one)
+    except (TypeError, ValueError):
+        return False
