@@ -53,6 +53,8 @@ def plot_regret_bound(source: Source) -> "Figure":
 def bound_history(source: Source) -> BoundHistory:
     """Return what both backends draw: of several rules, the one that was last.
 
+    Trials are counted from 0 in the order in which they ended: where they run one by one, by their numbers.
+
     Raises:
         ValueError: If there are no bounds.
     """
@@ -69,13 +71,13 @@ def bound_history(source: Source) -> BoundHistory:
     ended = range(1, max(found) + 1)
     last = found[max(found)]
     return BoundHistory(
-        trials=list(ended),
+        trials=[n - 1 for n in ended],
         bounds=[found[n].bound if n in found else math.nan for n in ended],
         gaps=[found[n].optimality_gap if n in found else math.nan for n in ended],
         values=[math.nan if values.get(n) is None else values[n] for n in ended],
         epsilon=last.epsilon,
         rule=last.rule,
-        stopped_at=max(found) if last.stop else None,
+        stopped_at=max(found) - 1 if last.stop else None,
         direction="maximize" if record["mode"] == "max" else "minimize",
     )
 

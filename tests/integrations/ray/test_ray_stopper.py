@@ -359,11 +359,11 @@ def test_the_history_is_what_was_decided():
         stopper.stop_all()
         bounds.append(certificate_of(stopper).bound)
     history = bound_history(stopper)
-    assert history.trials == list(range(1, len(many) + 1))
+    assert history.trials == list(range(len(many)))  # as certificates number them
     assert history.bounds == bounds
     assert history.values == [value(c) for c in many]
     assert history.best_values[-1] == min(history.values)
-    assert history.stopped_at == len(many)
+    assert history.stopped_at == len(many) - 1
     assert (history.epsilon, history.direction) == (0.15, "minimize")
     figure = plot_regret_bound(stopper)
     assert list(figure.data[0].x) == history.trials
