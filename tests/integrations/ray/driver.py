@@ -1,4 +1,4 @@
-"""A process of its own that runs an experiment, and prints its certificate as JSON.
+"""A process of its own that runs an experiment, and leaves its certificate in DIRECTORY/certificate.json.
 
 run      in a local Ray; with --kill-after N it kills itself by SIGKILL after N trials
 restore  the experiment of such a run
@@ -14,6 +14,7 @@ import signal
 import socket
 import threading
 import time
+from pathlib import Path
 
 import ray
 from ray import tune
@@ -109,7 +110,8 @@ def main(command: str, directory: str, kind: str, kill_after: int | None) -> Non
     assert killed.is_set() == (command == "nodes")
     certificate = certificate_of(results)
     assert certificate is not None
-    print(json.dumps({"n": len(results), **certificate.to_dict()}))
+    # Not on the standard output, where Ray reports its dead nodes whenever it hears of them.
+    Path(directory, "certificate.json").write_text(json.dumps({"n": len(results), **certificate.to_dict()}))
     ray.shutdown()
     if cluster is not None:
         cluster.shutdown()
