@@ -14,6 +14,7 @@ from regretstop.checks import check_at_least, check_number_or
 from regretstop.hmc import Chains
 from regretstop.kernels import Embedding, Kernel
 from regretstop.likelihood import NOISE_STD_FLOOR, HyperparameterDensity, Hyperparameters
+from regretstop.model_check import ModelCheck, blocks, judge, residuals
 from regretstop.posterior import GaussianProcess, merge_duplicates
 from regretstop.sampling import LEAST_ACCEPTANCE, Samples, Sampling, refresh_chains, run_chains, summary_of
 from regretstop.standardize import Standardized, standardize
@@ -51,6 +52,7 @@ class NativeSurrogate:
         hyperparameters: "posterior", "map" or "fixed".
         mean: The constant mean of the objective; used with "fixed" only.
         n_samples: Samples of the hyperparameters; used with "posterior" only.
+        model_check: Whether estimated models that were overconfident so far have their deviations inflated.
 
     Raises:
         ValueError: If the kernel's numbers, the noise and the treatment do not go together.
@@ -64,6 +66,7 @@ class NativeSurrogate:
         hyperparameters: Treatment,
         mean: float,
         n_samples: int = 8,
+        model_check: bool = True,
     ) -> None:
         check_treatment(kernel, noise_std, hyperparameters)
         check_at_least("n_samples", n_samples, 1)
@@ -72,8 +75,10 @@ class NativeSurrogate:
         self._treatment = hyperparameters
         self._mean = mean
         self._n_samples = n_samples
+        self._model_check = model_check
         self._modes: dict[int, tuple[bytes, Array]] = {}
         self._samples: dict[int, tuple[bytes, Samples]] = {}
+        self._estimates: dict[int, tuple[bytes, _Estimate]] = {}
 
     @property
     def guarantee(self) -> Literal["theorem", "model"]:
@@ -108,22 +113,51 @@ class NativeSurrogate:
         data = standardize(values)
         subset = thinned(len(values))
         part = _Part(points[subset], values[subset], embedding)
+        estimate = _remembered(self._estimates, part, self._estimate)
+        check = self._check(part, estimate.scale)
         # The subset was standardised by its own spread; what it found is carried to the spread of all the values.
-        ratio = standardize(part.values).scale / data.scale if subset.step > 1 else 1.0
+        ratio = (estimate.scale / data.scale if subset.step > 1 else 1.0) * (check.inflation if check else 1.0)
+        build = partial(self._posterior, merge_duplicates(points, data.values, np.ones(len(values))), embedding)
+        mode = build(_scaled(estimate.mode, ratio))
+        try:
+            samples = tuple(build(_scaled(sample, ratio)) for sample in estimate.samples)
+        except np.linalg.LinAlgError as error:
+            return Fit((mode,), data, sampling=Sampling(0, 0, 0.0, str(error)), check=check)
+        return Fit(samples or (mode,), data, mode if samples else None, estimate.sampling, check)
+
+    def _estimate(self, part: "_Part") -> "_Estimate":
+        """Return what is believed of the hyperparameters given these observations and no others."""
         density = self._density(part)
         theta = self._mode(part, density)
-        build = partial(self._posterior, merge_duplicates(points, data.values, np.ones(len(values))), embedding)
-        mode = build(_scaled(density.unpack(theta), ratio))
+        mode, scale = density.unpack(theta), standardize(part.values).scale
         if self._treatment == "map":
-            return Fit((mode,), data)
+            return _Estimate(scale, mode)
         try:
             thetas, sampling = self._sample(part, theta)
-            if sampling.fallback is None:
-                samples = tuple(build(_scaled(density.unpack(sample), ratio)) for sample in thetas)
-                return Fit(samples, data, mode, sampling)
         except np.linalg.LinAlgError as error:
-            sampling = Sampling(0, 0, 0.0, str(error))
-        return Fit((mode,), data, sampling=sampling)
+            return _Estimate(scale, mode, sampling=Sampling(0, 0, 0.0, str(error)))
+        samples = () if sampling.fallback else tuple(density.unpack(sample) for sample in thetas)
+        return _Estimate(scale, mode, samples, sampling)
+
+    def _check(self, part: "_Part", scale: float) -> ModelCheck | None:
+        """Return what earlier estimates say about the values that came after them."""
+        if not self._model_check:
+            return None
+        values = standardize(part.values).values
+        z: list[Array] = []
+        for start, end in blocks(len(values)):
+            earlier = _remembered(self._estimates, part.first(start), self._estimate)
+            believed = [_scaled(each, earlier.scale / scale) for each in earlier.samples or (earlier.mode,)]
+            ahead = residuals(
+                believed,
+                part.points[:end],
+                values[:end],
+                kernel=self._kernel,
+                embedding=part.embedding,
+                start=max(start, len(values) // 2),
+            )
+            z.append(ahead)
+        return judge(np.concatenate([*z, np.zeros(0)]))
 
     def _declared(self, points: Array, values: Array, embedding: Embedding, mean: float) -> Fit:
         assert self._kernel.lengthscales is not None  # checked in __init__
@@ -224,6 +258,16 @@ class NativeSurrogate:
 
 
 @dataclass(frozen=True)
+class _Estimate:
+    """Hyperparameters for values standardised by `scale`: their mode, and samples of them where there are any."""
+
+    scale: float
+    mode: Hyperparameters
+    samples: tuple[Hyperparameters, ...] = ()
+    sampling: Sampling | None = None
+
+
+@dataclass(frozen=True)
 class _Part:
     """The observations that the hyperparameters are estimated from."""
 
@@ -231,13 +275,16 @@ class _Part:
     values: Array
     embedding: Embedding
 
+    def first(self, size: int) -> "_Part":
+        """Return the first of them."""
+        return _Part(self.points[:size], self.values[:size], self.embedding)
+
     def checkpoint(self) -> "_Part | None":
         """Return the first 8, 16, 32, … observations, as many as are fewer than all; None if these are too few."""
         n = len(self.values)
         if n <= _FIRST_CHECKPOINT:
             return None
-        size = _FIRST_CHECKPOINT << int(math.log2((n - 1) / _FIRST_CHECKPOINT))
-        return _Part(self.points[:size], self.values[:size], self.embedding)
+        return self.first(_FIRST_CHECKPOINT << int(math.log2((n - 1) / _FIRST_CHECKPOINT)))
 
     def digest(self) -> bytes:
         seen = self.points.tobytes() + self.values.tobytes() + repr(self.embedding.categories).encode()

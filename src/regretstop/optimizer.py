@@ -233,6 +233,7 @@ class GPUCB:
             test=max(n - fewest + 1, 1),
             obstacle=obstacle,
             sampling=fit.sampling if fit else None,
+            check=fit.check if fit else None,
         )
 
     def _count_estimated(self) -> int:

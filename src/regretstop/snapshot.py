@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regretstop.maximize import Search
+from regretstop.model_check import ModelCheck
 from regretstop.posterior import Posterior
 from regretstop.sampling import Sampling
 from regretstop.space import Space
@@ -35,6 +36,7 @@ class Snapshot:
         test: Index k ≥ 1 of this test in the risk ledger.
         obstacle: Why nothing can be certified, in words; None if something can.
         sampling: How the hyperparameter samples came about; None where there are none.
+        check: How well earlier values were predicted before they were seen; None where that was not checked.
     """
 
     space: Space
@@ -51,9 +53,10 @@ class Snapshot:
     test: int
     obstacle: str | None
     sampling: Sampling | None = None
+    check: ModelCheck | None = None
 
     def sampling_terms(self) -> dict[str, float | int | str]:
-        """Return what a certificate says about the hyperparameter samples that it is the worst of."""
+        """Return what a certificate says about the model: the samples that it is the worst of, and their check."""
         terms: dict[str, float | int | str] = {"n_samples": len(self.posteriors)}
         if self.sampling is not None:
             terms |= {
@@ -62,10 +65,17 @@ class Snapshot:
                 "n_divergent": self.sampling.n_divergent,
                 "acceptance": self.sampling.acceptance,
             }
+        if self.check is not None and self.check.n_residuals > 0:
+            terms |= {
+                "n_residuals": self.check.n_residuals,
+                "residual_rms": self.check.rms,
+                "inflation": self.check.inflation,
+            }
         return terms
 
     def sampling_remark(self) -> str:
-        """Return a remark if the hyperparameters could not be sampled; else nothing."""
-        if self.sampling is None or self.sampling.fallback is None:
-            return ""
-        return f"; at the mode of the hyperparameters, which could not be sampled: {self.sampling.fallback}"
+        """Return a remark if the hyperparameters could not be sampled, or the model was overconfident; else nothing."""
+        remark = "" if self.check is None else self.check.remark()
+        if self.sampling is not None and self.sampling.fallback is not None:
+            remark += f"; at the mode of the hyperparameters, which could not be sampled: {self.sampling.fallback}"
+        return remark

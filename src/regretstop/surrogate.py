@@ -7,6 +7,7 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from regretstop.model_check import ModelCheck
 from regretstop.posterior import Posterior
 from regretstop.sampling import Sampling
 from regretstop.standardize import Standardized
@@ -26,12 +27,14 @@ class Fit:
         mode: The posterior at the mode of the hyperparameters, by which a search chooses its next point; None if it
             is the only one.
         sampling: How the samples came about, None where nothing was sampled.
+        check: How well earlier values were predicted before they were seen; None where that was not checked.
     """
 
     posteriors: tuple[Posterior, ...]
     data: Standardized
     mode: Posterior | None = None
     sampling: Sampling | None = None
+    check: ModelCheck | None = None
 
     def map(self, change: Callable[[Posterior], Posterior]) -> "Fit":
         """Return the fit with every posterior changed."""
