@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from regretstop.maximize import Search
 from regretstop.posterior import Posterior
 from regretstop.sampling import Sampling
+from regretstop.schedule import EVERY_OBSERVATION, Schedule
 from regretstop.space import Space
 
 Array = NDArray[np.float64]
@@ -35,6 +36,8 @@ class Snapshot:
         test: Index k ≥ 1 of this test in the risk ledger.
         obstacle: Why nothing can be certified, in words; None if something can.
         sampling: How the hyperparameter samples came about; None where there are none.
+        schedule: When tests are made, which gives this one its index.
+        next_test: Number of observations at which the next one is due; None if there is none.
     """
 
     space: Space
@@ -51,6 +54,8 @@ class Snapshot:
     test: int
     obstacle: str | None
     sampling: Sampling | None = None
+    schedule: Schedule = EVERY_OBSERVATION
+    next_test: int | None = None
 
     def sampling_terms(self) -> dict[str, float | int | str]:
         """Return what a certificate says about the hyperparameter samples that it is the worst of."""
