@@ -23,13 +23,17 @@ def observations(trials: Sequence[FrozenTrial]) -> list[Observation]:
     A pruned trial was cut short and its last intermediate value is not one of the objective, so it has none; a failed
     one is NaN. The infinities that Optuna lets pass are left to the model, which fits none of these.
     """
-    return [Observation(t.params, _value(t), t.number) for t in trials if t.state.is_finished()]
+    return [Observation(t.params, _value(t), t.number, _ended(t)) for t in trials if t.state.is_finished()]
 
 
 def _value(trial: FrozenTrial) -> float | None:
     if trial.state == TrialState.PRUNED:
         return None
     return trial.value if trial.state == TrialState.COMPLETE else math.nan
+
+
+def _ended(trial: FrozenTrial) -> float:
+    return trial.datetime_complete.timestamp() if trial.datetime_complete is not None else 0.0
 
 
 def n_observations(trials: Sequence[FrozenTrial]) -> int:

@@ -8,7 +8,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from regretstop import Kernel, Rule, Surrogate
-from regretstop.rules.default import resolve_rule
+from regretstop.rules.default import check_repeated, resolve_rule
 from regretstop.surrogate import Treatment
 from regretstop_optuna._certify import require_one_objective
 from regretstop_optuna._logging import logger
@@ -73,6 +73,7 @@ class RegretBoundCallback:
         surrogate: Surrogate | None = None,
     ) -> None:
         self._rule = resolve_rule(epsilon, delta, rule)
+        check_repeated(self._rule)
         self._models = Models(
             kernel=kernel,
             noise_std=noise_std,

@@ -3,7 +3,7 @@
 from optuna.study import Study
 
 from regretstop import Certificate, Rule
-from regretstop.rules.default import resolve_rule
+from regretstop.rules.default import check_repeated, resolve_rule
 from regretstop_optuna import _attributes as attributes
 from regretstop_optuna._certify import certify, obstacle_of, require_one_objective
 from regretstop_optuna._joint import joint_distributions
@@ -43,12 +43,14 @@ def should_stop(
         rule: A stopping rule; it overrides the two numbers.
 
     Raises:
-        ValueError: If ε or δ is out of its range, or the study has several objectives.
+        ValueError: If ε or δ is out of its range, the rule is for finished searches, or the study has several
+            objectives.
     """
     require_one_objective(study)
     if epsilon is None and rule is None:
         return standing_decision(study) is not None
     rule = resolve_rule(epsilon, delta, rule)
+    check_repeated(rule)
     if standing_decision(study, rule) is not None:
         return True
     finished = [t.number for t in all_trials(study) if t.state.is_finished()]
@@ -57,8 +59,23 @@ def should_stop(
     return assess(study, max(finished), rule, models_of(study) or Models(seed=0)).stop
 
 
-def certificate_of(study: Study) -> Certificate | None:
-    """Return the certificate of the study's decision, or else the latest; None if it holds none."""
+def certificate_of(study: Study, rule: Rule | None = None) -> Certificate | None:
+    """Return the certificate of the study's decision, or else the latest; None if it holds none.
+
+    With a rule, return what it says of the finished trials, and store nothing:
+
+        print(certificate_of(study, OptimalityGap(epsilon=0.1, schedule=PostHoc())))
+
+    Args:
+        study: The study, with any sampler. A `GPUCBSampler` lends its model.
+        rule: A stopping rule; None for what is stored.
+
+    Raises:
+        ValueError: If it is no rule, or the study has several objectives.
+    """
+    if rule is not None:
+        require_one_objective(study)
+        return certify(study, resolve_rule(None, None, rule), models_of(study) or Models(seed=0)).certificate
     return standing_decision(study) or attributes.latest(attributes.stored_certificates(study))
 
 

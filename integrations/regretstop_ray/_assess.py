@@ -8,27 +8,30 @@ from regretstop_ray._logging import logger
 
 def assess(log: TrialLog, rule: Rule) -> TrialCertificate:
     """Compute the rule's certificate for the ended trials and keep it in the log."""
+    certificate, obstacle = certify(log, rule)
+    if obstacle is not None and obstacle not in _said(log, rule):
+        logger.warning(f"No regret bound for the experiment: {obstacle}. It runs on.")
+    log.certificates[repr(rule), log.n_ended] = certificate.to_dict()
+    return certificate
+
+
+def certify(log: TrialLog, rule: Rule) -> tuple[TrialCertificate, str | None]:
+    """Return the rule's certificate for the ended trials, and what stands in the way of ever getting a finite one."""
     obstacle = log.obstacle()
     if obstacle is None and log.space is not None and log.n_ended:
         try:
-            certificate = log.optimizer().certificate(rule)
+            return _named(log, log.optimizer().certificate(rule)), None
         except (ArithmeticError, ValueError) as error:
             # A numerical accident must not end a search that is going well.
             obstacle = f"the model could not be fitted: {error}"
-        else:
-            return _kept(log, rule, certificate)
-    if obstacle is not None and obstacle not in _said(log, rule):
-        logger.warning(f"No regret bound for the experiment: {obstacle}. It runs on.")
     undecided = rule.undecided(obstacle or "too few observations: none yet", n_excluded=log.n_ended)
-    return _kept(log, rule, undecided)
+    return _named(log, undecided), obstacle
 
 
-def _kept(log: TrialLog, rule: Rule, certificate: Certificate) -> TrialCertificate:
+def _named(log: TrialLog, certificate: Certificate) -> TrialCertificate:
     found = [(i, r) for i, r in log.trials.items() if r.number == certificate.incumbent]
     trial_id, config = (found[0][0], found[0][1].config) if found else (None, None)
-    named = TrialCertificate.about(certificate, trial_id, config)
-    log.certificates[repr(rule), log.n_ended] = named.to_dict()
-    return named
+    return TrialCertificate.about(certificate, trial_id, config)
 
 
 def _said(log: TrialLog, rule: Rule) -> set[str]:

@@ -209,7 +209,9 @@ class TrialLog:
         ended = [record for record in self.trials.values() if record.state != "running"]
         times = [r.time for r in ended if r.state == "completed" and r.time is not None and math.isfinite(r.time)]
         longest = max(times, default=0.0)
-        return [Observation(self._params(r), self._observed(r, longest), r.number) for r in ended]
+        return [
+            Observation(self._params(r), self._observed(r, longest), r.number, float(r.ended_as or 0)) for r in ended
+        ]
 
     def pending(self) -> list[dict[str, Any]]:
         """Return the points that are being evaluated."""

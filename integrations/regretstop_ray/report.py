@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 from pyarrow.fs import FileSystem, FileType
 from ray.tune import ResultGrid
 
+from regretstop import Rule
 from regretstop.plotting import BoundHistory, draw_plotly
+from regretstop.rules.default import resolve_rule
+from regretstop_ray._assess import certify
 from regretstop_ray._certificate import TrialCertificate
 from regretstop_ray._record import RECORD, record_of
 from regretstop_ray.search import GPUCBSearch
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 Source = RegretBoundStopper | GPUCBSearch | ResultGrid | str | Path
 
 
-def certificate_of(source: Source) -> TrialCertificate | None:
+def certificate_of(source: Source, rule: Rule | None = None) -> TrialCertificate | None:
     """Return the certificate that stopped an experiment, or else the latest; None if there is none.
 
     It names the certified trial and its configuration, which `ResultGrid.get_best_result` cannot be trusted with after
@@ -32,7 +35,16 @@ def certificate_of(source: Source) -> TrialCertificate | None:
     Args:
         source: The stopper, the searcher, what `Tuner.fit()` returned, or the experiment's directory, which may be
             on any storage that Tune can use.
+        rule: A stopping rule, for what it says of the ended trials; nothing is kept of that. It needs a source that
+            has the model: the stopper, or the searcher, which `restore_from_dir` brings back. None for what is stored.
+
+    Raises:
+        ValueError: If there is no model for the rule, or it is no rule.
     """
+    if rule is not None:
+        if not isinstance(source, RegretBoundStopper | GPUCBSearch):
+            raise ValueError(f"a rule needs the stopper or the searcher, which have the model, got source={source!r}")
+        return certify(source.log, resolve_rule(None, None, rule))[0]
     certificates = [stored["certificate"] for stored in _record(source)["certificates"]]
     chosen = [c for c in certificates if c["stop"]] or certificates
     return TrialCertificate.from_dict(chosen[-1]) if chosen else None

@@ -12,7 +12,7 @@ from ray.tune.search import Searcher
 
 from regretstop import Kernel, Rule, Surrogate
 from regretstop.checks import check_between
-from regretstop.rules.default import resolve_rule
+from regretstop.rules.default import check_repeated, resolve_rule
 from regretstop.surrogate import Treatment
 from regretstop_ray._assess import assess
 from regretstop_ray._certificate import TrialCertificate
@@ -101,6 +101,7 @@ class RegretBoundStopper(Stopper, Callback):
         surrogate: Surrogate | None = None,
     ) -> None:
         self._rule = resolve_rule(epsilon, delta, rule)
+        check_repeated(self._rule)
         if on_stop not in ("kill", "drain"):
             raise ValueError(f"on_stop must be 'kill' or 'drain', got {on_stop!r}")
         if max_t is not None:

@@ -33,8 +33,7 @@ def bound_history(stopper: RegretBoundStopper) -> BoundHistory:
     last = stopper.certificate
     if last is None:
         raise ValueError("the stopper holds no regret bounds: give it to a search as its callback")
-    # A certificate covers all evaluations up to the call, so their number says when it was made.
-    certificates = {c.n_observations + c.n_excluded - 1: c for c in stopper.certificates}
+    certificates = {n - 1: c for n, c in stopper.certificates_after.items()}
     observations = stopper.observations
     found = [certificates.get(o.number) for o in observations]
     return BoundHistory(

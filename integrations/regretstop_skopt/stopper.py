@@ -43,6 +43,8 @@ class RegretBoundStopper:
     reason, says so once as a warning, and goes on. A `space_constraint` is not known to the model: its bound is about
     the whole box, which holds for the part of it that is allowed but is seldom small.
 
+    A rule with the schedule `PostHoc` is for one call with the result of a finished search, not for a callback.
+
     It can be pickled and copied at any time, as `CheckpointSaver` and a fitted `BayesSearchCV` do.
 
     Args:
@@ -88,12 +90,17 @@ class RegretBoundStopper:
     @property
     def certificate(self) -> Certificate | None:
         """The latest certificate; None before the first call."""
-        return self._certificates[-1] if self._certificates else None
+        return self.certificates[-1] if self._certificates else None
 
     @property
     def certificates(self) -> list[Certificate]:
         """The certificates of the current search, one for each call that brought evaluations."""
-        return list(self._certificates)
+        return list(self._certificates.values())
+
+    @property
+    def certificates_after(self) -> dict[int, Certificate]:
+        """The same by the number of evaluations that there were; one that a schedule delays is about fewer of them."""
+        return dict(self._certificates)
 
     @property
     def observations(self) -> list[Observation]:
@@ -120,7 +127,7 @@ class RegretBoundStopper:
             return previous.stop
         self._observations = observations
         certificate = self._certify()
-        self._certificates.append(certificate)
+        self._certificates[len(observations)] = certificate
         if certificate.stop and not (previous is not None and previous.stop):
             logger.info(f"The search stops: {certificate.summary()}")
         return certificate.stop
@@ -133,7 +140,7 @@ class RegretBoundStopper:
             self._obstacle = "the search has no dimension that varies"
         self._model: GPUCB | None = None
         self._observations: list[Observation] = []
-        self._certificates: list[Certificate] = []
+        self._certificates: dict[int, Certificate] = {}
         self._warned = False
 
     def _goes_on(self, observations: list[Observation]) -> bool:

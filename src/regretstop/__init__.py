@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from regretstop.rules.optimality_gap import OptimalityGap
     from regretstop.rules.prb import PRB
     from regretstop.rules.ucb_br import UCBbr
+    from regretstop.schedule import Every, Geometric, PostHoc, Schedule
     from regretstop.space import Categorical, Float, Int, Space
     from regretstop.surrogate import Surrogate
 
@@ -26,15 +27,19 @@ __all__ = [
     "PRB",
     "Categorical",
     "Certificate",
+    "Every",
     "Float",
+    "Geometric",
     "Int",
     "Kernel",
     "Matern52",
     "Observation",
     "OptimalityGap",
+    "PostHoc",
     "RegretBound",
     "Result",
     "Rule",
+    "Schedule",
     "Space",
     "SquaredExponential",
     "Surrogate",
@@ -58,6 +63,10 @@ _HOME = {
     "OptimalityGap": "rules.optimality_gap",
     "PRB": "rules.prb",
     "UCBbr": "rules.ucb_br",
+    "Every": "schedule",
+    "Geometric": "schedule",
+    "PostHoc": "schedule",
+    "Schedule": "schedule",
     "Categorical": "space",
     "Float": "space",
     "Int": "space",

@@ -46,7 +46,8 @@ class Certificate:
         terms: The numbers behind the bound, by name; JSON scalars, to be read only. The strings
             "inf", "-inf" and "nan" are reserved. "probability_left", where there, is the estimated
             probability that something better than the incumbent by more than ε remains, given the
-            model, from as many draws of it as "paths" says.
+            model, from as many draws of it as "paths" says. "risk_spent", where there, is the part of
+            δ that the tests up to this one, and the slopes, have spent.
     """
 
     rule: str
@@ -131,7 +132,11 @@ class Certificate:
             lines.append("It rests on a maximum over the space that was searched for, not enumerated.")
         lines += self._left("ε")
         observations = "1 observation" if self.n_observations == 1 else (f"{self.n_observations} observations")
-        lines.append(f"Based on {observations}; {self.n_excluded} left out (failed, not finite or outside the space).")
+        lines += self._risk()
+        lines.append(
+            f"Based on {observations}; {self.n_excluded} left out (failed, not finite or outside the space)"
+            + (f"; the next test is due at {self.terms['next_test']}." if "next_test" in self.terms else ".")
+        )
         return "\n".join(lines)
 
     def _statement(self) -> list[str]:
@@ -156,6 +161,22 @@ class Certificate:
         return [
             f"Estimated probability that something better by more than {epsilon} remains: {float(left):.2g} "
             f"({paths} posterior paths)."
+        ]
+
+    def _risk(self) -> list[str]:
+        """Return how δ is spent; nothing where no ledger was kept, as in older certificates."""
+        terms = self.terms
+        if "schedule" not in terms:
+            return []
+        shares = {
+            "slope_risk": "for the slopes",
+            "model_risk": "left by the model",
+            "test_risk": f"for {terms['schedule']}",
+        }
+        parts = [f"{_rounded(float(terms[name]))} {words}" for name, words in shares.items() if float(terms[name])]
+        return [
+            f"Risk: δ = {self.delta:.4g} = {' + '.join(parts)}; this was test {terms['test']} "
+            f"with {_rounded(float(terms['risk']))}; {_rounded(float(terms['risk_spent']))} spent so far."
         ]
 
     def _gap_statement(self) -> str:

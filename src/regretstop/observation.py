@@ -15,16 +15,20 @@ class Observation:
             keeps away from its point. NaN or infinite where the evaluation failed: the search takes the point for
             as bad as the worst one. Neither is ever fitted.
         number: The trial number, by which certificates name it.
+        ended: A number that grows in the order in which evaluations ended, such as a time, where that may be another
+            order than that of the history. A test that is due at n observations sees the n that ended first.
     """
 
     params: Mapping[str, Any]
     value: float | None
     number: int
+    ended: float = 0.0
 
     def same_as(self, other: "Observation") -> bool:
         """Return whether the two agree; NaN agrees with NaN, and values that cannot be compared do not."""
         values_agree = self.value == other.value or (self.value != self.value and other.value != other.value)
-        return self.number == other.number and values_agree and same_params(self.params, other.params)
+        places_agree = (self.number, self.ended) == (other.number, other.ended)
+        return places_agree and values_agree and same_params(self.params, other.params)
 
 
 def same_params(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

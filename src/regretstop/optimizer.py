@@ -20,6 +20,7 @@ from regretstop.native import NativeSurrogate
 from regretstop.observation import Observation, same_params
 from regretstop.rules.base import Rule
 from regretstop.rules.gap import certified_gap, grid_for, ledger_for, log_n_exact, sloped_axes, slopes_are_known
+from regretstop.schedule import EVERY_OBSERVATION, Due, Schedule
 from regretstop.snapshot import Beta, Snapshot
 from regretstop.space import Space
 from regretstop.surrogate import Fit, Surrogate, Treatment
@@ -44,7 +45,27 @@ class _Encoded:
     values: Array
     numbers: NDArray[np.intp]
     inside: NDArray[np.bool_]
+    ended: Array
     n_excluded: int
+
+    def first(self, n: int) -> "_Encoded":
+        """Return the n observations that ended first, in the order of the history; what is excluded stays counted."""
+        if n == len(self.values):
+            return self
+        chosen = np.sort(np.argsort(self.ended, kind="stable")[:n])
+        return _Encoded(
+            points=self.points[chosen],
+            values=self.values[chosen],
+            numbers=self.numbers[chosen],
+            inside=self.inside[chosen],
+            ended=self.ended[chosen],
+            n_excluded=self.n_excluded,
+        )
+
+    def fits_as(self, other: "_Encoded") -> bool:
+        """Return whether the two are the same observations."""
+        mine, its = (self.points, self.values, self.numbers), (other.points, other.values, other.numbers)
+        return all(map(np.array_equal, mine, its))
 
 
 @dataclass(frozen=True)
@@ -136,6 +157,8 @@ class GPUCB:
         self._pending: list[Mapping[str, Any]] = []
         self._encoded: _Encoded | None = None
         self._fitted: _Fitted | None = None
+        # The last test of each rule, by its repr, until the next one is due.
+        self._tests: dict[str, tuple[_Encoded, Certificate]] = {}
 
     @property
     def history(self) -> tuple[Observation, ...]:
@@ -177,7 +200,8 @@ class GPUCB:
             if same_params(pending, params):
                 del self._pending[i]
                 break
-        self._history.append(Observation(params, value, len(self._history)))
+        ended = self._history[-1].ended if self._history else 0.0
+        self._history.append(Observation(params, value, len(self._history), ended))
         self._forget()
 
     def replace_history(self, observations: Sequence[Observation], pending: Sequence[Mapping[str, Any]] = ()) -> None:
@@ -195,15 +219,39 @@ class GPUCB:
         self._pending = list(pending)
 
     def certificate(self, rule: Rule) -> Certificate:
-        """Return what the rule can say now, from the completed observations alone."""
-        return rule.assess(self.snapshot())
+        """Return what the rule can say now, from the completed observations alone.
 
-    def snapshot(self) -> Snapshot:
-        """Return the data and the model as a rule sees them."""
+        That is the last test due by the rule's schedule; between two tests it comes back as it was, for nothing.
+        """
+        data, due = self._due(rule.schedule)
+        known = self._tests.get(repr(rule))
+        if known is not None and known[0].fits_as(data):
+            return replace(known[1], n_excluded=data.n_excluded)
+        certificate = rule.assess(self._snapshot(rule.schedule, data, due))
+        if due.test and due.following is not None and due.following > due.n_observations + 1:
+            self._tests[repr(rule)] = data, certificate
+        return certificate
+
+    def snapshot(self, schedule: Schedule = EVERY_OBSERVATION) -> Snapshot:
+        """Return the data and the model as a rule sees them.
+
+        Args:
+            schedule: The rule's: the observations are those that the last test due by it sees.
+        """
+        return self._snapshot(schedule, *self._due(schedule))
+
+    def _due(self, schedule: Schedule) -> tuple[_Encoded, Due]:
+        """Return the last test that is due, and the observations that it sees: all of them before the first test."""
         data = self._encode()
+        due = schedule.due(len(data.values), self._fewest())
+        return data.first(due.n_observations) if due.test else data, due
+
+    def _fewest(self) -> int:
+        return max(_FEWEST, self._count_estimated() + 1)
+
+    def _snapshot(self, schedule: Schedule, data: _Encoded, due: Due) -> Snapshot:
         n = len(data.values)
-        n_estimated = self._count_estimated()
-        fewest = max(_FEWEST, n_estimated + 1)
+        n_estimated, fewest = self._count_estimated(), self._fewest()
         obstacle: str | None = None
         fit: Fit | None = None
         searches: tuple[Search, ...] = ()
@@ -211,6 +259,8 @@ class GPUCB:
             obstacle = f"too few observations: {n} of at least {fewest}"
             if n_estimated >= _FEWEST:
                 obstacle += f", one more than the {n_estimated} numbers that the model estimates from them"
+        elif not due.test:
+            obstacle = f"the first test is due at {due.following} observations, and there are {n}"
         elif not np.any(data.inside):
             obstacle = "no observation lies in the space"
         else:
@@ -230,10 +280,12 @@ class GPUCB:
             guarantee=self._surrogate.guarantee,
             n_observations=n,
             n_excluded=data.n_excluded,
-            test=max(n - fewest + 1, 1),
+            test=max(due.test, 1),
             obstacle=obstacle,
             sampling=fit.sampling if fit else None,
             check=fit.check if fit else None,
+            schedule=schedule,
+            next_test=due.following,
         )
 
     def _count_estimated(self) -> int:
@@ -251,6 +303,7 @@ class GPUCB:
             points: list[Array] = []
             values: list[float] = []
             numbers: list[int] = []
+            ended: list[float] = []
             for observation in self._history:
                 if observation.value is None or not math.isfinite(observation.value):
                     continue
@@ -260,12 +313,14 @@ class GPUCB:
                     continue
                 values.append(self._sign * float(observation.value))
                 numbers.append(observation.number)
+                ended.append(observation.ended)
             stacked = np.array(points).reshape(-1, self.space.dim)
             self._encoded = _Encoded(
                 points=stacked,
                 values=np.array(values),
                 numbers=np.array(numbers, dtype=np.intp),
                 inside=self.space.inside(stacked),
+                ended=np.array(ended),
                 n_excluded=len(self._history) - len(values),
             )
         return self._encoded
@@ -281,10 +336,13 @@ class GPUCB:
         return np.array(encoded).reshape(-1, self.space.dim)
 
     def _fit(self, data: _Encoded) -> _Fitted:
-        if self._fitted is None:
-            fit = self._surrogate.fit(data.points, data.values, categories=self.space.categories, sign=self._sign)
-            self._fitted = self._searched(fit, data)
-        return self._fitted
+        if self._fitted is not None and data is self._encoded:
+            return self._fitted
+        fit = self._surrogate.fit(data.points, data.values, categories=self.space.categories, sign=self._sign)
+        fitted = self._searched(fit, data)
+        if data is self._encoded:
+            self._fitted = fitted
+        return fitted
 
     def _searched(self, fit: Fit, data: _Encoded) -> _Fitted:
         inside = data.points[data.inside]

@@ -10,6 +10,7 @@ from regretstop.maximize import Search
 from regretstop.model_check import ModelCheck
 from regretstop.posterior import Posterior
 from regretstop.sampling import Sampling
+from regretstop.schedule import EVERY_OBSERVATION, Schedule
 from regretstop.space import Space
 
 Array = NDArray[np.float64]
@@ -37,6 +38,8 @@ class Snapshot:
         obstacle: Why nothing can be certified, in words; None if something can.
         sampling: How the hyperparameter samples came about; None where there are none.
         check: How well earlier values were predicted before they were seen; None where that was not checked.
+        schedule: When tests are made, which gives this one its index.
+        next_test: Number of observations at which the next one is due; None if there is none.
     """
 
     space: Space
@@ -54,6 +57,8 @@ class Snapshot:
     obstacle: str | None
     sampling: Sampling | None = None
     check: ModelCheck | None = None
+    schedule: Schedule = EVERY_OBSERVATION
+    next_test: int | None = None
 
     def sampling_terms(self) -> dict[str, float | int | str]:
         """Return what a certificate says about the model: the samples that it is the worst of, and their check."""

@@ -2,10 +2,11 @@
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from regretstop.certificate import Certificate, Guarantee, rounded_up
 from regretstop.checks import check_between
+from regretstop.schedule import EVERY_OBSERVATION, Schedule
 from regretstop.snapshot import Snapshot
 
 
@@ -16,18 +17,22 @@ class Rule(ABC):
     Args:
         epsilon: ε in the objective's units: stop when the bound falls below it.
         delta: δ in (0, 1), the probability with which a bound may fail.
+        schedule: When tests are made.
 
     Raises:
-        ValueError: If ε is not positive and finite, or δ not in (0, 1).
+        ValueError: If ε is not positive and finite, δ not in (0, 1), or the schedule is none.
     """
 
     epsilon: float
     delta: float = 0.05
+    schedule: Schedule = field(default=EVERY_OBSERVATION, kw_only=True)
 
     def __post_init__(self) -> None:
         """Check ε and δ, which arrive from command lines and configuration files."""
         check_between("epsilon", self.epsilon, 0)
         check_between("delta", self.delta, 0, 1)
+        if not isinstance(self.schedule, Schedule):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(f"schedule must be a schedule such as Every(5), got {self.schedule!r}")
 
     @abstractmethod
     def assess(self, snapshot: Snapshot) -> Certificate:

@@ -4,15 +4,16 @@ import math
 from dataclasses import dataclass
 
 from regretstop.certificate import Certificate
-from regretstop.checks import check_at_least, check_between
-from regretstop.rules.base import Rule, verdict
+from regretstop.checks import check_between
+from regretstop.rules.base import verdict
 from regretstop.rules.gap import UNKNOWN_SLOPES, calibrated_gap, certified_gap, ledger_for
+from regretstop.rules.ledger import LedgerRule, risk_terms
 from regretstop.rules.remaining import probability_left
 from regretstop.snapshot import Snapshot
 
 
 @dataclass(frozen=True)
-class OptimalityGap(Rule):
+class OptimalityGap(LedgerRule):
     """The certified optimality gap: tighter than the paper's bound, and true for any sampler.
 
         f* − f(x̂) ≤ max_x [μ_n(x) + √α σ_n(x)] − [μ_n(x̂) − √η σ_n(x̂)] + h
@@ -24,7 +25,8 @@ class OptimalityGap(Rule):
         epsilon: ε in the objective's units: stop when the bound falls below it.
         delta: δ in (0, 1).
         n_L: δ/n_L is kept for the slopes of f; above 1. A finite space keeps nothing.
-        horizon: The largest number of tests that will ever be made, or None for an open end.
+        schedule: When tests are made.
+        horizon: The largest number of tests that will ever be made, or None for an open end. `PostHoc` has its own.
         beta: β of the calibrated gap, such as 4.0 for two deviations; None for the certified one.
 
     Raises:
@@ -32,25 +34,21 @@ class OptimalityGap(Rule):
     """
 
     n_L: float = 10.0
-    horizon: int | None = None
     beta: float | None = None
 
     def __post_init__(self) -> None:
         """Check the arguments."""
         super().__post_init__()
         check_between("n_L", self.n_L, 1)
-        if self.horizon is not None:
-            check_at_least("horizon", self.horizon, 1)
         if self.beta is not None:
             check_between("beta", self.beta, 0)
 
     def assess(self, snapshot: Snapshot) -> Certificate:
         """Return the certificate for the data and the model in the snapshot."""
-        ledger = ledger_for(snapshot.space, self.delta, self.n_L, self.horizon)
-        if snapshot.obstacle is not None:
-            return self._obstructed(snapshot, snapshot.obstacle)
-        if self.horizon is not None and snapshot.test > self.horizon:
-            return self._obstructed(snapshot, f"the horizon of {self.horizon} tests is used up")
+        obstacle = self._obstacle(snapshot)
+        if obstacle is not None:
+            return self._obstructed(snapshot, obstacle)
+        ledger = ledger_for(snapshot.space, self.delta, self.n_L, self._horizon(snapshot))
         certified = certified_gap(snapshot, ledger)
         gap = certified if self.beta is None else calibrated_gap(snapshot, math.sqrt(self.beta))
         if gap is None:
@@ -77,8 +75,7 @@ class OptimalityGap(Rule):
                 "log_n_grid": gap.log_n_grid,
                 "maximum": gap.how,
                 "n_L": ledger.n_L,
-                "test": snapshot.test,
-                "test_risk": ledger.test_risk,
+                **risk_terms(snapshot, ledger),
                 "noise_std": max(p.noise_std for p in snapshot.posteriors) * snapshot.scale,
                 "jitter_std": max(p.jitter for p in snapshot.posteriors) ** 0.5 * snapshot.scale,
                 **probability_left(snapshot, gap.incumbent, self.epsilon),

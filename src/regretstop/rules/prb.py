@@ -8,11 +8,10 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc
 
 from regretstop.certificate import Certificate
-from regretstop.checks import check_at_least
 from regretstop.confidence import RiskLedger
 from regretstop.paths import HasPaths
-from regretstop.rules.base import Rule
 from regretstop.rules.gap import certified_gap, ledger_for
+from regretstop.rules.ledger import LedgerRule, risk_terms
 from regretstop.rules.remaining import NO_PATHS, can_draw, path_gaps, path_rng
 from regretstop.snapshot import Snapshot
 
@@ -30,7 +29,7 @@ _N_L = 10.0
 
 
 @dataclass(frozen=True)
-class PRB(Rule):
+class PRB(LedgerRule):
     """The probabilistic regret bound: stop when some trial x̂ has P(f* − f(x̂) ≤ ε | data) ≥ 1 − δ/2, by simulation.
 
     The other half of δ pays for errors of the estimate, spread evenly over the tests and over up to five candidates.
@@ -49,35 +48,27 @@ class PRB(Rule):
     Args:
         epsilon: ε in the objective's units: stop when the bound falls below it.
         delta: δ in (0, 1).
-        horizon: The largest number of tests that will ever be made, or None for an open end.
+        schedule: When tests are made.
+        horizon: The largest number of tests that will ever be made, or None for an open end. `PostHoc` has its own.
 
     Raises:
         ValueError: If an argument is out of its range.
     """
 
-    horizon: int | None = None
-
-    def __post_init__(self) -> None:
-        """Check the arguments."""
-        super().__post_init__()
-        if self.horizon is not None:
-            check_at_least("horizon", self.horizon, 1)
-
     def assess(self, snapshot: Snapshot) -> Certificate:
         """Return the certificate for the data and the model in the snapshot."""
-        if snapshot.obstacle is not None:
-            return self._obstructed(snapshot, snapshot.obstacle)
-        if self.horizon is not None and snapshot.test > self.horizon:
-            return self._obstructed(snapshot, f"the horizon of {self.horizon} tests is used up")
+        obstacle = self._obstacle(snapshot)
+        if obstacle is not None:
+            return self._obstructed(snapshot, obstacle)
         if not can_draw(snapshot):
             return self._obstructed(snapshot, NO_PATHS)
         rng = path_rng(snapshot)
         candidates = _candidates(snapshot, rng)
-        log_risk = RiskLedger(0.5 * self.delta, math.inf, self.horizon).log_test_risk(snapshot.test)
-        tally = self._simulate(snapshot, candidates, math.exp(log_risk) / len(candidates), rng)
+        ledger = RiskLedger(0.5 * self.delta, math.inf, self._horizon(snapshot))
+        risk = math.exp(ledger.log_test_risk(snapshot.test))
+        tally = self._simulate(snapshot, candidates, risk / len(candidates), rng)
         incumbent = candidates[tally.candidate]
-        ledger = ledger_for(snapshot.space, self.delta, _N_L, self.horizon)
-        gap = certified_gap(snapshot, ledger)
+        gap = certified_gap(snapshot, ledger_for(snapshot.space, self.delta, _N_L, self._horizon(snapshot)))
         scale = snapshot.scale
         return Certificate(
             rule=type(self).__name__,
@@ -98,8 +89,7 @@ class PRB(Rule):
                 "paths": tally.n_paths,
                 "candidates": len(candidates),
                 "maximum": snapshot.searches[0].how,
-                "test": snapshot.test,
-                "test_risk": 0.5 * self.delta,
+                **risk_terms(snapshot, ledger, model_risk=0.5 * self.delta),
                 "noise_std": max(p.noise_std for p in snapshot.posteriors) * scale,
                 "jitter_std": max(p.jitter for p in snapshot.posteriors) ** 0.5 * scale,
                 **snapshot.sampling_terms(),

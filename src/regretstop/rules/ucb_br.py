@@ -8,11 +8,11 @@ import numpy as np
 from regretstop.acquisition import UpperConfidenceBound
 from regretstop.bound import RegretBound, Theorem, axis_grid, paper_grid, theory_sqrt_beta
 from regretstop.certificate import Certificate, Guarantee
-from regretstop.checks import check_at_least, check_between, check_positive
+from regretstop.checks import check_between, check_positive
 from regretstop.confidence import Array, RiskLedger
 from regretstop.maximize import Maximum, Search
 from regretstop.posterior import Posterior
-from regretstop.rules.base import Rule, verdict
+from regretstop.rules.base import verdict
 from regretstop.rules.gap import (
     UNKNOWN_SLOPES,
     certified_gap,
@@ -22,6 +22,7 @@ from regretstop.rules.gap import (
     slopes_are_known,
     slopes_of,
 )
+from regretstop.rules.ledger import LedgerRule, risk_terms
 from regretstop.rules.remaining import probability_left
 from regretstop.snapshot import Beta, Snapshot
 from regretstop.space import Space
@@ -29,7 +30,7 @@ from regretstop.subproblem import settle_cost
 
 
 @dataclass(frozen=True)
-class UCBbr(Rule):
+class UCBbr(LedgerRule):
     """The paper's rule: stop when its bound on the regret of the next GP-UCB query falls below ε.
 
         c_t = (√β_t + √η_t) σ(x_t) − (√β_t − √α_t) σ_floor + t^(−s_t),   x_t = argmax μ + √β σ
@@ -47,7 +48,8 @@ class UCBbr(Rule):
         epsilon: ε in the objective's units: stop when the bound falls below it.
         delta: δ in (0, 1).
         n_L: δ/n_L is kept for the slopes of f; above 1. A finite space keeps nothing.
-        horizon: The largest number of tests that will ever be made, or None for an open end.
+        schedule: When tests are made.
+        horizon: The largest number of tests that will ever be made, or None for an open end. `PostHoc` has its own.
         a: With b, the paper's assumption P(Lipschitz constant > L) ≤ d a exp(−L²/b²), in units of the prior deviation
             on the unit cube. Give both, or neither to derive slope levels from the kernel.
         b: See a.
@@ -58,7 +60,6 @@ class UCBbr(Rule):
     """
 
     n_L: float = 10.0
-    horizon: int | None = None
     a: float | None = None
     b: float | None = None
     side: float = 1.0
@@ -67,8 +68,6 @@ class UCBbr(Rule):
         """Check the arguments."""
         super().__post_init__()
         check_between("n_L", self.n_L, 1)
-        if self.horizon is not None:
-            check_at_least("horizon", self.horizon, 1)
         if (self.a is None) != (self.b is None):
             raise ValueError(f"a and b go together, got a={self.a!r} and b={self.b!r}")
         for name, value in (("a", self.a), ("b", self.b), ("side", self.side)):
@@ -79,13 +78,12 @@ class UCBbr(Rule):
 
     def assess(self, snapshot: Snapshot) -> Certificate:
         """Return the certificate for the data and the model in the snapshot."""
-        if snapshot.obstacle is not None:
-            return self._obstructed(snapshot, snapshot.obstacle)
-        if self.horizon is not None and snapshot.test > self.horizon:
-            return self._obstructed(snapshot, f"the horizon of {self.horizon} tests is used up")
+        obstacle = self._obstacle(snapshot)
+        if obstacle is not None:
+            return self._obstructed(snapshot, obstacle)
         if self.a is None and not all(slopes_are_known(snapshot.space, p) for p in snapshot.posteriors):
             return self._obstructed(snapshot, UNKNOWN_SLOPES)
-        ledger = ledger_for(snapshot.space, self.delta, self.n_L, self.horizon)
+        ledger = ledger_for(snapshot.space, self.delta, self.n_L, self._horizon(snapshot))
         # Each with a full search: unlike the gap, this bound may be far too low or too high at a point that is only
         # nearly the maximiser.
         under = [
@@ -203,8 +201,7 @@ class UCBbr(Rule):
                 "jitter_std": math.sqrt(posterior.jitter) * scale,
                 "maximum": query.how,
                 "n_L": ledger.n_L,
-                "test": snapshot.test,
-                "test_risk": ledger.test_risk,
+                **risk_terms(snapshot, ledger),
                 **probability_left(snapshot, incumbent, self.epsilon),
                 **snapshot.sampling_terms(),
             },

@@ -1,0 +1,153 @@
+"""When tests are made, as a function of the number of observations alone."""
+
+import itertools
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from regretstop.checks import check_at_least, check_between
+
+# Keeps 1.1 · 10 = 11.000000000000002 from becoming 12.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Due:
+    """The last test that is due.
+
+    Attributes:
+        test: Its index k ≥ 1; 0 before the first test.
+        n_observations: n_k, the number of observations it sees; 0 before the first test.
+        following: n_(k+1), at which the next test is due; None if there is none.
+    """
+
+    test: int
+    n_observations: int
+    following: int | None
+
+
+@dataclass(frozen=True)
+class Schedule(ABC):
+    """When tests are made.
+
+    The k-th test sees the first n_k observations, n_1 < n_2 < …, and is made once there are as many. From then until
+    there are n_(k+1), whoever asks gets the k-th test: it sees the same observations and spends the same risk, also in
+    a resumed run, in another process, or where the number of observations jumped over n_k. Numbers below the fewest
+    observations that the model needs are passed over and not counted.
+    """
+
+    limit: ClassVar[int | None] = None
+    """The number of tests where the schedule itself ends; None if it does not."""
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """What is tested when, to follow "for"."""
+
+    def due(self, n: int, fewest: int) -> Due:
+        """Return the last test that is due.
+
+        Args:
+            n: Number of observations there are.
+            fewest: Number of observations that the model needs, at least 1.
+        """
+        numbers = self._numbers(fewest)
+        test, seen, following = 0, 0, next(numbers)
+        while following <= n:
+            test, seen, following = test + 1, following, next(numbers)
+        return Due(test, seen, following)
+
+    @abstractmethod
+    def _numbers(self, fewest: int) -> Iterator[int]:
+        """Yield n_1 < n_2 < …, all at least `fewest`, without an end."""
+
+
+@dataclass(frozen=True)
+class Every(Schedule):
+    """A test at m, 2m, 3m, … observations.
+
+    Args:
+        m: How many observations there are between two tests, at least 1.
+
+    Raises:
+        ValueError: If m is out of its range.
+    """
+
+    m: int = 1
+
+    def __post_init__(self) -> None:
+        """Check m."""
+        check_at_least("m", self.m, 1)
+
+    @property
+    def words(self) -> str:
+        """What is tested when."""
+        return "tests after every observation" if self.m == 1 else f"tests every {self.m} observations"
+
+    def _numbers(self, fewest: int) -> Iterator[int]:
+        m = int(self.m)
+        return itertools.count(-(-fewest // m) * m, m)
+
+
+@dataclass(frozen=True)
+class Geometric(Schedule):
+    """A test at `first` observations, and each further one at `ratio` times as many, rounded up: 10, 15, 23, 35, 53.
+
+    Args:
+        first: Observations at the first test, at least 1.
+        ratio: How many times as many there are at the next one, in (1, 1000).
+
+    Raises:
+        ValueError: If an argument is out of its range.
+    """
+
+    first: int = 10
+    ratio: float = 1.5
+
+    def __post_init__(self) -> None:
+        """Check the arguments."""
+        check_at_least("first", self.first, 1)
+        check_between("ratio", self.ratio, 1, 1000)
+
+    @property
+    def words(self) -> str:
+        """What is tested when."""
+        return f"tests from {self.first} observations on, whenever there are {self.ratio:.4g} times as many"
+
+    def _numbers(self, fewest: int) -> Iterator[int]:
+        number = int(self.first)
+        while True:
+            if number >= fewest:
+                yield number
+            number = max(number + 1, math.ceil(float(self.ratio) * number - _ROUNDING))
+
+
+@dataclass(frozen=True)
+class PostHoc(Schedule):
+    """One test of a finished search, at whatever number of observations it has; it has the risk of all tests.
+
+    At the same data no other schedule has a smaller bound. It is for one look: asked again after more observations it
+    is a second test with as much risk again, and no ledger knows of both; the chance that either fails is then up to
+    twice what each says. So it is nothing to stop a search by, and what asks after every trial (`minimize`, Optuna's
+    callback and `should_stop`, Ray's stopper) refuses it. To look again if the bound is too large, choose another
+    schedule before the search begins.
+    """
+
+    limit: ClassVar[int | None] = 1
+
+    @property
+    def words(self) -> str:
+        """What is tested when."""
+        return "one test of a finished search"
+
+    def due(self, n: int, fewest: int) -> Due:
+        """Return the test of all observations."""
+        return Due(1, n, None) if n >= fewest else super().due(n, fewest)
+
+    def _numbers(self, fewest: int) -> Iterator[int]:
+        return itertools.count(fewest)
+
+
+EVERY_OBSERVATION = Every()
