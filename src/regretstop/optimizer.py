@@ -233,6 +233,7 @@ class GPUCB:
             test=max(n - fewest + 1, 1),
             obstacle=obstacle,
             sampling=fit.sampling if fit else None,
+            last=(data.points[-1], float(fit.data.values[-1])) if fit else None,
         )
 
     def _count_estimated(self) -> int:

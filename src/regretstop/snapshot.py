@@ -35,6 +35,8 @@ class Snapshot:
         test: Index k ≥ 1 of this test in the risk ledger.
         obstacle: Why nothing can be certified, in words; None if something can.
         sampling: How the hyperparameter samples came about; None where there are none.
+        last: The last observation as the posteriors saw it, its encoded point, shape (d,), and its standardised value;
+            None where nothing is fitted. If it lies in the space it is the last of `points`.
     """
 
     space: Space
@@ -51,6 +53,7 @@ class Snapshot:
     test: int
     obstacle: str | None
     sampling: Sampling | None = None
+    last: tuple[Array, float] | None = None
 
     def sampling_terms(self) -> dict[str, float | int | str]:
         """Return what a certificate says about the hyperparameter samples that it is the worst of."""

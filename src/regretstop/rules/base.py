@@ -3,8 +3,9 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
-from regretstop.certificate import Certificate, Guarantee, rounded_up
+from regretstop.certificate import Certificate, Guarantee, Measure, rounded_up
 from regretstop.checks import check_between
 from regretstop.snapshot import Snapshot
 
@@ -13,6 +14,9 @@ from regretstop.snapshot import Snapshot
 class Rule(ABC):
     """A stopping rule.
 
+    Attributes:
+        measure: What its bound is about, as certificates say it.
+
     Args:
         epsilon: ε in the objective's units: stop when the bound falls below it.
         delta: δ in (0, 1), the probability with which a bound may fail.
@@ -20,6 +24,8 @@ class Rule(ABC):
     Raises:
         ValueError: If ε is not positive and finite, or δ not in (0, 1).
     """
+
+    measure: ClassVar[Measure] = "regret"
 
     epsilon: float
     delta: float = 0.05
@@ -64,6 +70,7 @@ class Rule(ABC):
             optimality_gap_incumbent=None,
             reason=reason,
             terms={},
+            measure=self.measure,
         )
 
     def _obstructed(self, snapshot: Snapshot, reason: str) -> Certificate:
@@ -75,7 +82,7 @@ class Rule(ABC):
         )
 
 
-def verdict(bound: float, epsilon: float) -> str:
-    """Return the reason of a certificate with a finite bound."""
+def verdict(bound: float, epsilon: float, subject: str = "the bound") -> str:
+    """Return the reason of a certificate with a finite bound, which the subject names."""
     relation = "is below" if bound < epsilon else "is not below"
-    return f"the bound {rounded_up(bound)} {relation} ε = {epsilon:.4g}"
+    return f"{subject} {rounded_up(bound)} {relation} ε = {epsilon:.4g}"

@@ -12,7 +12,7 @@ from regretstop.checks import check_at_least
 from regretstop.confidence import RiskLedger
 from regretstop.paths import HasPaths
 from regretstop.rules.base import Rule
-from regretstop.rules.gap import certified_gap, ledger_for
+from regretstop.rules.gap import gap_beside
 from regretstop.rules.remaining import NO_PATHS, can_draw, path_gaps, path_rng
 from regretstop.snapshot import Snapshot
 
@@ -25,8 +25,6 @@ _N_SCOUTS = 64
 _FIRST, _GROWTH, _MOST = 16, 1.5, 1000
 _DECAY = 1.1
 _N_STARTS = 3
-# Keeps δ/n_L for slopes in the certified gap that stands beside the rule's own bound.
-_N_L = 10.0
 
 
 @dataclass(frozen=True)
@@ -76,8 +74,7 @@ class PRB(Rule):
         log_risk = RiskLedger(0.5 * self.delta, math.inf, self.horizon).log_test_risk(snapshot.test)
         tally = self._simulate(snapshot, candidates, math.exp(log_risk) / len(candidates), rng)
         incumbent = candidates[tally.candidate]
-        ledger = ledger_for(snapshot.space, self.delta, _N_L, self.horizon)
-        gap = certified_gap(snapshot, ledger)
+        gap = gap_beside(snapshot, self.delta, self.horizon)
         scale = snapshot.scale
         return Certificate(
             rule=type(self).__name__,
