@@ -1,4 +1,4 @@
-"""Test functions to be minimised, and draws of a Gaussian process to be maximised."""
+"""Test functions to be minimised."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -6,13 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.stats.qmc import Sobol
 
-from regretstop import Float, Int, Matern52, Space
+from regretstop import Float, Space
 
-Array = NDArray[np.float64]
 Objective = Callable[[Mapping[str, Any]], float]
 
 
@@ -70,53 +66,3 @@ PROBLEMS = {
         0.166,
     ),
 }
-
-
-@dataclass(frozen=True)
-class Draw:
-    """A draw of a Gaussian process with a Matérn-5/2 kernel, unit prior deviation and zero mean."""
-
-    space: Space
-    objective: Objective
-    maximum: float
-
-
-def finite_draw(dim: int, per_axis: int, lengthscale: float, rng: np.random.Generator) -> Draw:
-    """Return an exact draw on a lattice of `per_axis` values an axis."""
-    space = Space({f"x{j}": Int(0, per_axis - 1) for j in range(dim)})
-    points = space.enumerate() / lengthscale
-    r2 = np.sum((points[:, None, :] - points[None, :, :]) ** 2, axis=2)
-    # The jitter is far below the noise that is added to the observations.
-    root = np.linalg.cholesky(Matern52.correlation(r2) + 1e-9 * np.eye(len(points)))
-    values = root @ rng.standard_normal(len(points))
-    table = {tuple(space.decode(u).values()): float(v) for u, v in zip(space.enumerate(), values, strict=True)}
-    return Draw(space, lambda params: table[tuple(params.values())], float(np.max(values)))
-
-
-def continuous_draw(dim: int, lengthscale: float, rng: np.random.Generator, n_features: int = 4096) -> Draw:
-    """Return a draw on the unit cube by random Fourier features.
-
-    Its maximum is found by L-BFGS-B from the best of 2048 Sobol points.
-    """
-    space = Space({f"x{j}": Float(0, 1) for j in range(dim)})
-    # The spectral density of a Matérn-5/2 kernel is a Student-t with five degrees of freedom.
-    frequencies = rng.standard_normal((n_features, dim)) / lengthscale
-    frequencies /= np.sqrt(rng.chisquare(5, n_features) / 5.0)[:, None]
-    phases = rng.uniform(0.0, 2.0 * math.pi, n_features)
-    weights = rng.standard_normal(n_features) * math.sqrt(2.0 / n_features)
-
-    def value(x: Array) -> float:
-        return float(np.cos(frequencies @ x + phases) @ weights)
-
-    def negative(x: Array) -> tuple[float, Array]:
-        angle = frequencies @ x + phases
-        return -float(np.cos(angle) @ weights), (np.sin(angle) * weights) @ frequencies
-
-    candidates = Sobol(dim, rng=rng).random(2048)
-    at = np.concatenate([np.cos(part @ frequencies.T + phases) @ weights for part in np.split(candidates, 4)])
-    starts = candidates[np.argsort(-at)[:10]]
-    maximum = max(
-        -float(minimize(negative, x, jac=True, method="L-BFGS-B", bounds=[(0.0, 1.0)] * dim).fun) for x in starts
-    )
-    names = space.names
-    return Draw(space, lambda params: value(np.array([params[n] for n in names])), maximum)
