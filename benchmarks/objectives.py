@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from regretstop import Float, Space
 
@@ -14,18 +15,40 @@ Objective = Callable[[Mapping[str, Any]], float]
 
 @dataclass(frozen=True)
 class Problem:
-    """A function to minimise, with its least value and the tolerance asked for."""
+    """What is searched, and how close to its optimum one wants to get.
 
-    name: str
+    Attributes:
+        space: The search space.
+        objective: Its values, without noise.
+        optimum: The best of them.
+        epsilons: The ε that are asked about, in the objective's units.
+        direction: "minimize" or "maximize".
+        noise: Draws what is added to an evaluation.
+        declared: Kernel and noise where the model is told them; empty where it estimates them.
+    """
+
     space: Space
     objective: Objective
-    minimum: float
-    epsilon: float
+    optimum: float
+    epsilons: tuple[float, ...]
+    direction: Literal["minimize", "maximize"] = "minimize"
+    noise: Callable[[np.random.Generator], float] = lambda _: 0.0
+    declared: Mapping[str, Any] = field(default_factory=dict)
+
+
+def cube(dim: int, low: float, high: float) -> Space:
+    """Return the space of x0, x1, … in [low, high]."""
+    return Space({f"x{j}": Float(low, high) for j in range(dim)})
+
+
+def vector(params: Mapping[str, Any]) -> NDArray[np.float64]:
+    """Return x0, x1, …"""
+    return np.array([params[f"x{j}"] for j in range(len(params))], dtype=float)
 
 
 def branin(params: Mapping[str, Any]) -> float:
     """Return the Branin function, raw."""
-    x, y = params["x"], params["y"]
+    x, y = vector(params)
     valley = y - 5.1 / (4 * math.pi**2) * x**2 + 5 / math.pi * x - 6
     return valley**2 + 10 * (1 - 1 / (8 * math.pi)) * math.cos(x) + 10
 
@@ -51,18 +74,40 @@ _CENTRES = 1e-4 * np.array(
 
 def hartmann6(params: Mapping[str, Any]) -> float:
     """Return the six-dimensional Hartmann function."""
-    x = np.array([params[f"x{j}"] for j in range(6)])
+    x = vector(params)
     return -float(_WEIGHTS @ np.exp(-np.sum(_SHAPES * (x - _CENTRES) ** 2, axis=1)))
 
 
-PROBLEMS = {
-    "Branin": Problem("Branin", Space({"x": Float(-5, 10), "y": Float(0, 15)}), branin, 0.39788736, 0.1),
-    # ε is 5 % of the range of the function.
-    "Hartmann-6": Problem(
-        "Hartmann-6",
-        Space({f"x{j}": Float(0, 1) for j in range(6)}),
-        hartmann6,
-        -3.32236801,
-        0.166,
-    ),
-}
+def hartmann3(params: Mapping[str, Any]) -> float:
+    """Return the three-dimensional Hartmann function."""
+    shapes = np.array([[3, 10, 30], [0.1, 10, 35], [3, 10, 30], [0.1, 10, 35]])
+    centres = 1e-4 * np.array([[3689, 1170, 2673], [4699, 4387, 7470], [1091, 8732, 5547], [381, 5743, 8828]])
+    x = vector(params)
+    return -float(_WEIGHTS @ np.exp(-np.sum(shapes * (x - centres) ** 2, axis=1)))
+
+
+def ackley(params: Mapping[str, Any]) -> float:
+    """Return the Ackley function."""
+    x = vector(params)
+    root = math.exp(-0.2 * math.sqrt(float(np.mean(x**2))))
+    return -20.0 * root - math.exp(float(np.mean(np.cos(2.0 * math.pi * x)))) + 20.0 + math.e
+
+
+def levy(params: Mapping[str, Any]) -> float:
+    """Return the Levy function."""
+    w = 1.0 + (vector(params) - 1.0) / 4.0
+    middle = (w[:-1] - 1.0) ** 2 * (1.0 + 10.0 * np.sin(math.pi * w[:-1] + 1.0) ** 2)
+    last = (w[-1] - 1.0) ** 2 * (1.0 + math.sin(2.0 * math.pi * w[-1]) ** 2)
+    return math.sin(math.pi * w[0]) ** 2 + float(np.sum(middle)) + last
+
+
+def rosenbrock(params: Mapping[str, Any]) -> float:
+    """Return the Rosenbrock function divided by 3.755e5, as the paper scales it."""
+    x = vector(params)
+    return float(np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (x[:-1] - 1.0) ** 2)) / 3.755e5
+
+
+def step(params: Mapping[str, Any]) -> float:
+    """Return a bowl with a lower floor on a twelfth of the square: no continuous model fits its edge."""
+    x, y = vector(params)
+    return (x - 0.3) ** 2 + (y - 0.4) ** 2 - 0.5 * (x > 0.6 and 0.55 < y < 0.75)
