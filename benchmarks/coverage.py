@@ -19,7 +19,8 @@ The true mean is zero; the known kernel has it declared, the unknown one integra
 ε is relative to the prior deviation of the draw. A path is tested on a schedule, by each rule until that rule has
 stopped for the first time, and ends when all have: what is counted is what somebody saw who stops then. Tests carry
 the numbers of tests after every observation, so the schedule spends less than δ. UCBbr, which costs the most, is asked
-only where the gap is below ε or below the true regret: its own bound is hardly ever smaller.
+only where the gap is below ε or below the true regret: in 384 tests in first trials its own bound was
+never the smaller one.
 
 Under an unknown kernel samples and mode of the hyperparameters are tested on the same data. The points are those that
 the mode chooses: the same as under samples with "theory", fewer computations with "matched", and the statement is one
