@@ -93,8 +93,8 @@ def finite_draw(dim: int, per_axis: int, lengthscale: float, rng: np.random.Gene
     return Draw(space, lambda params: table[tuple(params.values())], float(np.max(values)))
 
 
-def continuous_draw(dim: int, lengthscale: float, rng: np.random.Generator, n_features: int = 4096) -> Draw:
-    """Return a draw on the unit cube by random Fourier features.
+def continuous_draw(dim: int, lengthscale: float | Array, rng: np.random.Generator, n_features: int = 4096) -> Draw:
+    """Return a draw on the unit cube by random Fourier features; the lengthscale is one number or one per axis.
 
     Its maximum is found by L-BFGS-B from the best of 2048 Sobol points.
     """
