@@ -146,7 +146,11 @@ class NativeSurrogate:
         values = standardize(part.values).values
         z: list[Array] = []
         for start, end in blocks(len(values)):
-            earlier = _remembered(self._estimates, part.first(start), self._estimate)
+            before = part.first(start)
+            # Equal values have no scale, and a model of them says nothing about how far others may be.
+            if not standardize(before.values).has_spread:
+                continue
+            earlier = _remembered(self._estimates, before, self._estimate)
             believed = [_scaled(each, earlier.scale / scale) for each in earlier.samples or (earlier.mode,)]
             ahead = residuals(
                 believed,
