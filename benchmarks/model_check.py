@@ -39,7 +39,7 @@ def run(seeds: int, path: Path = PATH) -> None:
         append(path, run_path(key) | source)
 
 
-def run_path(key: dict[str, Any], sizes: tuple[int, ...] = SIZES) -> dict[str, Any]:
+def run_path(key: dict[str, Any]) -> dict[str, Any]:
     """Return what the check says at some sizes along one path of the sampler at its defaults."""
     task = _task(key["problem"], key["seed"])
     noise = np.random.default_rng([key["seed"], 1])
@@ -50,10 +50,10 @@ def run_path(key: dict[str, Any], sizes: tuple[int, ...] = SIZES) -> dict[str, A
     sampler = models["map"]
     checks: dict[str, list[dict[str, Any]]] = {treatment: [] for treatment in TREATMENTS}
     start = time.process_time()
-    for n in range(1, max(sizes) + 1):
+    for n in range(1, max(SIZES) + 1):
         params = sampler.ask()
         sampler.tell(params, task.objective(params) + task.noise(noise))
-        if n not in sizes:
+        if n not in SIZES:
             continue
         for treatment, model in models.items():
             model.replace_history(sampler.history)
@@ -74,7 +74,7 @@ def section() -> list[str]:
     groups = {"all draws": [r for r in records if r["problem"] in _draws()]} | groups
     rows: list[dict[str, Any]] = []
     for name, paths in groups.items():
-        for treatment in TREATMENTS:
+        for treatment in TREATMENTS if paths else ():
             row: dict[str, Any] = {"problem": name, "hyperparameters": treatment}
             for n in SIZES:
                 found = [c["inflation"] for r in paths for c in r["checks"][treatment] if c["n"] == n]
@@ -87,11 +87,11 @@ def section() -> list[str]:
     return [
         "## Model check",
         f"Paths of `GPUCB` at its defaults, {len({r['seed'] for r in records})} seeds a problem. After n evaluations: "
-        "in how many paths the deviations of the model are inflated (κ > 1), and the median and the 90 % quantile of κ, "
-        "for the mode of the hyperparameters and for eight samples of them. Draws are of a Matérn-5/2 process of unit "
-        f"deviation with lengthscales log-uniform in {low:g}–{high:g} for each axis, which the model has to estimate. "
-        "Values of a right model whose hyperparameters are known are held back in 5 %. All draws with Wilson's 95 % "
-        f"interval; the five sizes of a path overlap. Source of `regretstop` {' and '.join(sources)}.",
+        "in how many paths the deviations of the model are inflated (κ > 1), and the median and the 90 % quantile of "
+        "κ, for the mode of the hyperparameters and for eight samples of them. Draws are of a Matérn-5/2 process of "
+        f"unit deviation with lengthscales log-uniform in {low:g}–{high:g} for each axis, which the model has to "
+        "estimate; were they known to it, it would be held back in 5 %. All draws with Wilson's 95 % interval. Source "
+        f"of `regretstop` {' and '.join(sources)}.",
         table(rows),
     ]
 

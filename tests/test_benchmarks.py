@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import coverage, misspecified, misspecified_problems, problems, records, report
+from benchmarks import coverage, misspecified, misspecified_problems, model_check, problems, records, report
 from benchmarks.objectives import PROBLEMS, continuous_draw, finite_draw
 from benchmarks.slsqp import bound_by_slsqp
 from regretstop import instantaneous_regret_bound
@@ -117,3 +117,21 @@ def test_a_path_where_the_model_is_wrong_says_when_each_rule_stopped() -> None:
         assert stop["bound"] < record["epsilons"][share]
         assert stop["false"] == (stop["regret"] > record["epsilons"][share])
     assert "## Where the model is wrong" in report.false_stops([record | records.provenance()])[0]
+
+
+def test_the_model_check_is_reported_for_whatever_paths_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_check, "PATH", tmp_path / "model_check.jsonl")
+    monkeypatch.setattr(model_check, "SIZES", (8, 12))
+    assert model_check.section() == []
+    for name in ("draws, d = 2, σ = 0.05", "Ackley-3"):
+        record = model_check.run_path({"problem": name, "seed": 0})
+        for checks in record["checks"].values():
+            assert [check["n"] for check in checks] == [8, 12]
+            assert (checks[0]["rms"], checks[0]["inflation"]) == (None, 1.0)
+            assert checks[1]["rms"] > 0.0
+        records.append(model_check.PATH, record | records.provenance())
+    table = model_check.section()[-1].splitlines()
+    assert [line.split(" | ")[0] for line in table[2::2]] == ["| all draws", "| draws, d = 2, σ = 0.05", "| Ackley-3"]
+    assert "| Ackley-3 | map | 0/1, 1.00, 1.00 |" in table[6]
