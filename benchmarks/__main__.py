@@ -54,11 +54,12 @@ def problems(
 @app.command()
 def coverage(
     draws: Annotated[int, typer.Option(min=1, help="Draws for each cell.")] = 200,
+    processes: Annotated[int, typer.Option(min=1, help="Paths at a time; give each one thread.")] = 1,
 ) -> None:
-    """False certificates on draws of the declared Gaussian process."""
+    """False certificates where the model is true: kernel known, and unknown but drawn from the priors."""
     from benchmarks.coverage import run
 
-    run(draws)
+    run(draws, processes)
 
 
 @app.command()

@@ -1,35 +1,54 @@
-"""Test functions to be minimised, and draws of a Gaussian process to be maximised."""
+"""Test functions to be minimised."""
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.stats.qmc import Sobol
 
-from regretstop import Float, Int, Matern52, Space
+from regretstop import Float, Space
 
-Array = NDArray[np.float64]
 Objective = Callable[[Mapping[str, Any]], float]
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A function to minimise, with its least value and the tolerance asked for."""
+    """What is searched, and how close to its optimum one wants to get.
 
-    name: str
+    Attributes:
+        space: The search space.
+        objective: Its values, without noise.
+        optimum: The best of them.
+        epsilons: The ε that are asked about, in the objective's units.
+        direction: "minimize" or "maximize".
+        noise: Draws what is added to an evaluation.
+        declared: Kernel and noise where the model is told them; empty where it estimates them.
+    """
+
     space: Space
     objective: Objective
-    minimum: float
-    epsilon: float
+    optimum: float
+    epsilons: tuple[float, ...]
+    direction: Literal["minimize", "maximize"] = "minimize"
+    noise: Callable[[np.random.Generator], float] = lambda _: 0.0
+    declared: Mapping[str, Any] = field(default_factory=dict)
+
+
+def cube(dim: int, low: float, high: float) -> Space:
+    """Return the space of x0, x1, … in [low, high]."""
+    return Space({f"x{j}": Float(low, high) for j in range(dim)})
+
+
+def vector(params: Mapping[str, Any]) -> NDArray[np.float64]:
+    """Return x0, x1, …"""
+    return np.array([params[f"x{j}"] for j in range(len(params))], dtype=float)
 
 
 def branin(params: Mapping[str, Any]) -> float:
     """Return the Branin function, raw."""
-    x, y = params["x"], params["y"]
+    x, y = vector(params)
     valley = y - 5.1 / (4 * math.pi**2) * x**2 + 5 / math.pi * x - 6
     return valley**2 + 10 * (1 - 1 / (8 * math.pi)) * math.cos(x) + 10
 
@@ -55,68 +74,40 @@ _CENTRES = 1e-4 * np.array(
 
 def hartmann6(params: Mapping[str, Any]) -> float:
     """Return the six-dimensional Hartmann function."""
-    x = np.array([params[f"x{j}"] for j in range(6)])
+    x = vector(params)
     return -float(_WEIGHTS @ np.exp(-np.sum(_SHAPES * (x - _CENTRES) ** 2, axis=1)))
 
 
-PROBLEMS = {
-    "Branin": Problem("Branin", Space({"x": Float(-5, 10), "y": Float(0, 15)}), branin, 0.39788736, 0.1),
-    # ε is 5 % of the range of the function.
-    "Hartmann-6": Problem(
-        "Hartmann-6",
-        Space({f"x{j}": Float(0, 1) for j in range(6)}),
-        hartmann6,
-        -3.32236801,
-        0.166,
-    ),
-}
+def hartmann3(params: Mapping[str, Any]) -> float:
+    """Return the three-dimensional Hartmann function."""
+    shapes = np.array([[3, 10, 30], [0.1, 10, 35], [3, 10, 30], [0.1, 10, 35]])
+    centres = 1e-4 * np.array([[3689, 1170, 2673], [4699, 4387, 7470], [1091, 8732, 5547], [381, 5743, 8828]])
+    x = vector(params)
+    return -float(_WEIGHTS @ np.exp(-np.sum(shapes * (x - centres) ** 2, axis=1)))
 
 
-@dataclass(frozen=True)
-class Draw:
-    """A draw of a Gaussian process with a Matérn-5/2 kernel, unit prior deviation and zero mean."""
-
-    space: Space
-    objective: Objective
-    maximum: float
+def ackley(params: Mapping[str, Any]) -> float:
+    """Return the Ackley function."""
+    x = vector(params)
+    root = math.exp(-0.2 * math.sqrt(float(np.mean(x**2))))
+    return -20.0 * root - math.exp(float(np.mean(np.cos(2.0 * math.pi * x)))) + 20.0 + math.e
 
 
-def finite_draw(dim: int, per_axis: int, lengthscale: float, rng: np.random.Generator) -> Draw:
-    """Return an exact draw on a lattice of `per_axis` values an axis."""
-    space = Space({f"x{j}": Int(0, per_axis - 1) for j in range(dim)})
-    points = space.enumerate() / lengthscale
-    r2 = np.sum((points[:, None, :] - points[None, :, :]) ** 2, axis=2)
-    # The jitter is far below the noise that is added to the observations.
-    root = np.linalg.cholesky(Matern52.correlation(r2) + 1e-9 * np.eye(len(points)))
-    values = root @ rng.standard_normal(len(points))
-    table = {tuple(space.decode(u).values()): float(v) for u, v in zip(space.enumerate(), values, strict=True)}
-    return Draw(space, lambda params: table[tuple(params.values())], float(np.max(values)))
+def levy(params: Mapping[str, Any]) -> float:
+    """Return the Levy function."""
+    w = 1.0 + (vector(params) - 1.0) / 4.0
+    middle = (w[:-1] - 1.0) ** 2 * (1.0 + 10.0 * np.sin(math.pi * w[:-1] + 1.0) ** 2)
+    last = (w[-1] - 1.0) ** 2 * (1.0 + math.sin(2.0 * math.pi * w[-1]) ** 2)
+    return math.sin(math.pi * w[0]) ** 2 + float(np.sum(middle)) + last
 
 
-def continuous_draw(dim: int, lengthscale: float | Array, rng: np.random.Generator, n_features: int = 4096) -> Draw:
-    """Return a draw on the unit cube by random Fourier features; the lengthscale is one number or one per axis.
+def rosenbrock(params: Mapping[str, Any]) -> float:
+    """Return the Rosenbrock function divided by 3.755e5, as the paper scales it."""
+    x = vector(params)
+    return float(np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (x[:-1] - 1.0) ** 2)) / 3.755e5
 
-    Its maximum is found by L-BFGS-B from the best of 2048 Sobol points.
-    """
-    space = Space({f"x{j}": Float(0, 1) for j in range(dim)})
-    # The spectral density of a Matérn-5/2 kernel is a Student-t with five degrees of freedom.
-    frequencies = rng.standard_normal((n_features, dim)) / lengthscale
-    frequencies /= np.sqrt(rng.chisquare(5, n_features) / 5.0)[:, None]
-    phases = rng.uniform(0.0, 2.0 * math.pi, n_features)
-    weights = rng.standard_normal(n_features) * math.sqrt(2.0 / n_features)
 
-    def value(x: Array) -> float:
-        return float(np.cos(frequencies @ x + phases) @ weights)
-
-    def negative(x: Array) -> tuple[float, Array]:
-        angle = frequencies @ x + phases
-        return -float(np.cos(angle) @ weights), (np.sin(angle) * weights) @ frequencies
-
-    candidates = Sobol(dim, rng=rng).random(2048)
-    at = np.concatenate([np.cos(part @ frequencies.T + phases) @ weights for part in np.split(candidates, 4)])
-    starts = candidates[np.argsort(-at)[:10]]
-    maximum = max(
-        -float(minimize(negative, x, jac=True, method="L-BFGS-B", bounds=[(0.0, 1.0)] * dim).fun) for x in starts
-    )
-    names = space.names
-    return Draw(space, lambda params: value(np.array([params[n] for n in names])), maximum)
+def step(params: Mapping[str, Any]) -> float:
+    """Return a bowl with a lower floor on a twelfth of the square: no continuous model fits its edge."""
+    x, y = vector(params)
+    return (x - 0.3) ** 2 + (y - 0.4) ** 2 - 0.5 * (x > 0.6 and 0.55 < y < 0.75)

@@ -1,6 +1,6 @@
 """A progress bar with the time left."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from rich.console import Console
@@ -10,8 +10,8 @@ T = TypeVar("T")
 console = Console()
 
 
-def track(items: Sequence[T], title: str) -> Iterator[T]:
-    """Yield the items while a bar shows how many are left and for how long."""
+def track(items: Iterable[T], title: str, total: int | None = None) -> Iterator[T]:
+    """Yield the items while a bar shows how many are left and for how long; `total` if they have no length."""
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -19,4 +19,4 @@ def track(items: Sequence[T], title: str) -> Iterator[T]:
         TimeRemainingColumn(),
         console=console,
     ) as progress:
-        yield from progress.track(items, description=title)
+        yield from progress.track(items, total=total, description=title)

@@ -46,7 +46,7 @@ def provenance() -> dict[str, str]:
     return {"version": version("regretstop"), "source": digest.hexdigest()}
 
 
-def compact(value: float) -> float | None:
-    """Return a number in six digits; None for an infinite one, which JSON does not know."""
-    number = float(f"{value:.6g}")
+def compact(value: float, digits: int = 6) -> float | None:
+    """Return a number in so many digits; None for an infinite one, which JSON does not know."""
+    number = float(f"{value:.{digits}g}")
     return number if abs(number) < float("inf") else None

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import binomtest
 
 from benchmarks import coverage, misspecified, problems
+from benchmarks.coverage_report import certificates
 from benchmarks.records import RESULTS, read
+from benchmarks.tables import rate, sources, spread, table
 from benchmarks.timing import hardware
 
 TARGET = Path(__file__).parent / "RESULTS.md"
@@ -127,34 +128,6 @@ def _compare(name: str, entry: dict[str, Any], baseline: str, target: float) -> 
     return rows
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """Return rows with the same keys as a Markdown table."""
-    lines = [list(rows[0]), ["---"] * len(rows[0]), *([str(v) for v in row.values()] for row in rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def rate(k: int, n: int) -> str:
-    """Return k of n with Wilson's 95 % interval."""
-    low, high = binomtest(k, n).proportion_ci(method="wilson")
-    return f"{k}/{n} ({100 * low:.0f}–{100 * high:.0f} %)"
-
-
-def exact(k: int, n: int) -> str:
-    """Return k of n with the exact 95 % interval."""
-    low, high = binomtest(k, n).proportion_ci(method="exact")
-    return f"{k}/{n} ({100 * low:.1f}–{100 * high:.1f} %)"
-
-
-def spread(values: list[float]) -> str:
-    """Return the median and the quartiles."""
-    if not values:
-        return "–"
-    if not all(map(math.isfinite, values)):
-        return "inf"
-    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
-    return f"{middle:.3g} ({low:.3g}–{high:.3g})"
-
-
 def stops(records: list[dict[str, Any]]) -> list[str]:
     """Return the Markdown about the test functions."""
     rows: list[dict[str, Any]] = []
@@ -208,7 +181,7 @@ def stops(records: list[dict[str, Any]]) -> list[str]:
         f"`GPUCB(beta={first['beta']})` at its defaults (MAP), {_count(records, 'seed')} seeds, {first['trials']} "
         f"evaluations a path, δ = {first['delta']}. Every rule is evaluated along every path. Rates with Wilson's 95 % "
         "interval, otherwise medians (quartiles). A stop is false if the regret of the trial that it names is above "
-        f"ε. {_sources(records)}"
+        f"ε. {sources(records)}"
     )
     parts.append(table(rows))
     if stopped:
@@ -224,7 +197,7 @@ def false_stops(records: list[dict[str, Any]]) -> list[str]:
         f"ε is a share of the range of the values, δ = {misspecified.DELTA}. PRB and Optuna's terminator are asked "
         f"every {misspecified.EVERY} evaluations, the others always, from evaluation {misspecified.FIRST} on. A stop "
         "is false if the trial that it names (for the terminator: the best one) is more than ε from the optimum. Rates "
-        "are of the stops, with Wilson's 95 % interval; where it stopped as median (quartiles). " + _sources(records),
+        "are of the stops, with Wilson's 95 % interval; where it stopped as median (quartiles). " + sources(records),
     ]
     labels = sorted({label for record in records for label in record["stops"]}, key=_order)
     for exceedance in (False, True):
@@ -251,43 +224,6 @@ def false_stops(records: list[dict[str, Any]]) -> list[str]:
 
 def _order(label: str) -> tuple[float, str]:
     return float(label.rpartition(", ")[2]), label
-
-
-def certificates(records: list[dict[str, Any]]) -> list[str]:
-    """Return the Markdown about coverage."""
-    rows: list[dict[str, Any]] = []
-    cells = dict.fromkeys((r["space"], r["dim"], r["beta"]) for r in records)
-    for cell in cells:
-        paths = [r for r in records if (r["space"], r["dim"], r["beta"]) == cell]
-        for rule in ("UCBbr", "OptimalityGap"):
-            tests = [r["rules"][rule] for r in paths]
-            margins = [t["margin"] for t in tests if t["margin"] is not None]
-            ends = [t["stop"] for t in tests if t["stop"] is not None]
-            rows.append(
-                {
-                    "space": cell[0],
-                    "d": cell[1],
-                    "β": cell[2],
-                    "rule": rule,
-                    "certified": f"{len(ends)}/{len(paths)}",
-                    "false certificate on the path": exact(sum(t["false"] > 0 for t in tests), len(tests)),
-                    "bound violated on the path": exact(sum(t["violated"] > 0 for t in tests), len(tests)),
-                    "evaluations to a certificate": spread(ends),
-                    "least bound − regret": f"{min(margins, default=math.inf):.2g}",
-                }
-            )
-    first = records[0]
-    parts = ["## Coverage where the theorem holds"]
-    parts.append(
-        f"Draws of a Matérn-5/2 process with unit deviation (d = 1: ℓ = {coverage.CELLS[1][0]}, "
-        f"{coverage.CELLS[1][2]} evaluations; d = 2: ℓ = {coverage.CELLS[2][0]}, {coverage.CELLS[2][2]} evaluations); "
-        f"kernel and noise (deviation {first['noise_std']}) declared; ε = {first['epsilon']}, δ = {first['delta']}, "
-        "a test after every evaluation. Finite: exact draws on a lattice "
-        f"({coverage.CELLS[1][1]} and {coverage.CELLS[2][1]}² points). Continuous: 4096 Fourier features. "
-        f"Counts are of paths, with exact 95 % intervals; δ bounds both of them. {_sources(records)}"
-    )
-    parts.append(table(rows))
-    return parts
 
 
 def plot(records: list[dict[str, Any]], target: Path) -> None:
@@ -334,8 +270,3 @@ def _first(regrets: list[float], epsilon: float) -> int | None:
 
 def _count(records: list[dict[str, Any]], name: str) -> int:
     return len({record[name] for record in records})
-
-
-def _sources(records: list[dict[str, Any]]) -> str:
-    sources = sorted({f"{record['version']} ({record['source']})" for record in records})
-    return f"Source of `regretstop` {' and '.join(sources)}."

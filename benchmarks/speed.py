@@ -16,7 +16,8 @@ import numpy as np
 import optuna
 from regretstop_optuna import GPUCBSampler, RegretBoundCallback
 
-from benchmarks.objectives import PROBLEMS, Problem, continuous_draw
+from benchmarks.draws import cube_draw
+from benchmarks.objectives import PROBLEMS, Problem
 from benchmarks.progress import track
 from benchmarks.records import RESULTS, provenance
 from benchmarks.slsqp import bound_by_slsqp
@@ -139,7 +140,7 @@ def _fit(n: int, repetitions: int) -> dict[str, Any]:
 
     def data(repetition: int) -> tuple[Any, Any]:
         rng = np.random.default_rng(repetition)
-        draw = continuous_draw(_DIM, 0.5, rng, n_features=1024)
+        draw = cube_draw(np.full(_DIM, 0.5), rng)
         points = rng.random((n, _DIM))
         values = [draw.objective(draw.space.decode(x)) for x in points]
         return points, np.array(values) + 0.01 * rng.standard_normal(n)

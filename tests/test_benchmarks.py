@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import coverage, misspecified, misspecified_problems, model_check, problems, records, report
-from benchmarks.objectives import PROBLEMS, continuous_draw, finite_draw
+from benchmarks import coverage, misspecified, misspecified_problems, problems, records, report
+from benchmarks.objectives import PROBLEMS
 from benchmarks.slsqp import bound_by_slsqp
 from regretstop import instantaneous_regret_bound
 
@@ -19,18 +19,6 @@ def test_minima_of_the_test_functions() -> None:
     best = [0.20169, 0.150011, 0.476874, 0.275332, 0.311652, 0.6573]
     value = hartmann.objective({f"x{j}": x for j, x in enumerate(best)})
     assert value == pytest.approx(hartmann.minimum, abs=1e-6)
-
-
-def test_draws_stay_below_their_maximum_and_have_unit_variance() -> None:
-    values: list[float] = []
-    for seed in range(30):
-        finite = finite_draw(1, 21, 0.2, np.random.default_rng(seed))
-        continuous = continuous_draw(1, 0.2, np.random.default_rng(seed), n_features=512)
-        for draw, grid in ((finite, range(21)), (continuous, np.linspace(0.0, 1.0, 21))):
-            along = [draw.objective({"x0": x}) for x in grid]
-            assert max(along) <= draw.maximum + 1e-9
-            values += along
-    assert 0.7 < np.var(values) < 1.4
 
 
 def test_slsqp_confirms_the_bound() -> None:
@@ -64,12 +52,14 @@ def test_the_report_covers_whatever_is_there(tmp_path: Path, monkeypatch: pytest
 
     problems.run(1, 8, problems.PATH)
     for beta in coverage.BETAS:
-        key = {"space": "finite", "dim": 1, "beta": beta, "draw": 0, "trials": 12}
+        key = {"kernel": "known", "space": "finite", "dim": 1, "beta": beta, "draw": 0, "trials": 12}
         records.append(coverage.PATH, coverage.run_path(key) | records.provenance())
     report.write(tmp_path / "RESULTS.md")
     text = (tmp_path / "RESULTS.md").read_text()
     assert "Hartmann-6" in text
-    assert "| finite | 1 | matched | OptimalityGap | 1/1 |" in text
+    assert "### Kernel known" in text
+    assert "### Kernel unknown" not in text
+    assert "| finite | 1 | matched | fixed | OptimalityGap | 1/1 |" in text
     assert (tmp_path / "problems.png").stat().st_size > 0
 
 
@@ -117,21 +107,3 @@ def test_a_path_where_the_model_is_wrong_says_when_each_rule_stopped() -> None:
         assert stop["bound"] < record["epsilons"][share]
         assert stop["false"] == (stop["regret"] > record["epsilons"][share])
     assert "## Where the model is wrong" in report.false_stops([record | records.provenance()])[0]
-
-
-def test_the_model_check_is_reported_for_whatever_paths_there_are(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(model_check, "PATH", tmp_path / "model_check.jsonl")
-    monkeypatch.setattr(model_check, "SIZES", (8, 12))
-    assert model_check.section() == []
-    for name in ("draws, d = 2, σ = 0.05", "Ackley-3"):
-        record = model_check.run_path({"problem": name, "seed": 0})
-        for checks in record["checks"].values():
-            assert [check["n"] for check in checks] == [8, 12]
-            assert (checks[0]["rms"], checks[0]["inflation"]) == (None, 1.0)
-            assert checks[1]["rms"] > 0.0
-        records.append(model_check.PATH, record | records.provenance())
-    table = model_check.section()[-1].splitlines()
-    assert [line.split(" | ")[0] for line in table[2::2]] == ["| all draws", "| draws, d = 2, σ = 0.05", "| Ackley-3"]
-    assert "| Ackley-3 | map | 0/1, 1.00, 1.00 |" in table[6]

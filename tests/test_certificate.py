@@ -208,3 +208,38 @@ def test_what_is_left_is_said_in_one_sentence() -> None:
 def test_older_certificates_say_nothing_of_it() -> None:
     assert "Estimated probability" not in str(CERTIFICATE) + CERTIFICATE.summary()
     assert Certificate.from_dict(CERTIFICATE.to_dict()) == CERTIFICATE
+
+
+# ---------------------------------------------------------------------------------- what it is about
+
+
+def test_words_of_bounds_that_are_not_about_the_regret() -> None:
+    heuristic = replace(CERTIFICATE, guarantee="heuristic", optimality_gap=0.4)
+    improvement = replace(heuristic, rule="AcquisitionThreshold", measure="expected improvement")
+    assert str(improvement).splitlines()[1:3] == [
+        "The model expects one more evaluation to improve on trial 17 (observed value 0.9312) by at most 0.0123;",
+        "that does not bound how much better the optimum is, and there is no proof at these settings.",
+    ]
+    assert improvement.summary().startswith(
+        "AcquisitionThreshold estimates that the expected improvement on trial 17 (value 0.93123) is at most 0.0123 < "
+    )
+    change = replace(heuristic, rule="DeltaES", measure="regret change")
+    assert str(change).splitlines()[1:3] == [
+        "The rule estimates that the last observation changed the expected regret by at most 0.0123;",
+        "that does not bound the regret of trial 17 (observed value 0.9312), and there is no proof at these settings.",
+    ]
+    assert "the last change of the expected regret at trial 17" in change.summary()
+
+
+@pytest.mark.parametrize("measure", ["regret", "regret change", "expected improvement"])
+def test_the_measure_is_stored(measure: Any) -> None:
+    certificate = replace(CERTIFICATE, measure=measure)
+    assert Certificate.from_dict(json.loads(json.dumps(certificate.to_dict()))) == certificate
+
+
+def test_certificates_stored_without_a_measure_are_about_the_regret() -> None:
+    data = CERTIFICATE.to_dict()
+    assert data.pop("measure") == "regret"
+    assert Certificate.from_dict(data) == CERTIFICATE
+    with pytest.raises(ValueError, match=r"measure must be one of .* got measure='size'"):
+        Certificate.from_dict({**data, "measure": "size"})

@@ -256,13 +256,23 @@ def test_all_deviations_grow_and_all_means_stay(treatment: str, noise_std: Any, 
     assert checked.data.values == pytest.approx(unchecked.data.values, abs=0)
     queries, _ = data_for(categories, 50, seed=9)
     assert len(checked.posteriors) == (8 if treatment == "posterior" else 1)
-    modes = [] if checked.mode is None or unchecked.mode is None else [(checked.mode, unchecked.mode)]
-    for one, other in (*zip(checked.posteriors, unchecked.posteriors, strict=True), *modes):
+    for one, other in zip(checked.posteriors, unchecked.posteriors, strict=True):
         mean, std = one.mean_std(queries)
         plain_mean, plain_std = other.mean_std(queries)
         assert mean == pytest.approx(plain_mean, rel=1e-8)
         assert std == pytest.approx(check_of(checked).inflation * plain_std, rel=1e-8)
         assert one.prior_std == pytest.approx(check_of(checked).inflation * other.prior_std, rel=1e-12)
+
+
+def test_the_mode_that_chooses_the_next_point_is_checked_as_without_samples() -> None:
+    """Samples admit more, and are inflated by less; the search stays the one at the mode."""
+    points, values = changing()
+    sampled, at_mode = (fit_of(points, values, hyperparameters=treatment) for treatment in ("posterior", "map"))
+    assert 1.0 < check_of(sampled).inflation < check_of(at_mode).inflation
+    assert sampled.mode is not None
+    queries, _ = data_for(NUMERIC, 20, seed=9)
+    for one, other in zip(sampled.mode.mean_std(queries), at_mode.posteriors[0].mean_std(queries), strict=True):
+        assert one.tolist() == other.tolist()
 
 
 @each_treatment

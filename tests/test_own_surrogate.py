@@ -8,7 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from regretstop import GPUCB, Certificate, Matern52, OptimalityGap, Rule, Space, Surrogate, UCBbr, minimize
+from regretstop import (
+    GPUCB,
+    AcquisitionThreshold,
+    Certificate,
+    DeltaCB,
+    DeltaES,
+    Matern52,
+    OptimalityGap,
+    Rule,
+    Space,
+    Surrogate,
+    UCBbr,
+    minimize,
+)
 from regretstop.native import NativeSurrogate
 from regretstop.posterior import Posterior
 from regretstop.surrogate import Fit
@@ -200,3 +213,18 @@ def test_it_is_pickled_with_the_optimizer() -> None:
     copied = pickle.loads(pickle.dumps(optimizer))
     assert copied.certificate(UCBbr(0.1)) == certificate
     assert copied.ask() == optimizer.ask()
+
+
+def test_rules_that_need_no_slopes_and_one_that_looks_back() -> None:
+    """ΔCB and EI ask for mean and deviation only; ΔES for a posterior that can take an observation back."""
+    history = random_history(SPACES["a square"], 9, seed=2)
+    optimizer = history.told(surrogate=Unknown(**ESTIMATED))
+    native = history.told(surrogate=NativeSurrogate(**ESTIMATED))
+    for rule in (DeltaCB(0.1), AcquisitionThreshold(0.1)):
+        certificate = optimizer.certificate(rule)
+        assert certificate.bound == native.certificate(rule).bound
+        assert (certificate.optimality_gap, certificate.optimality_gap_incumbent) == (math.inf, None)
+        assert "probability_left" not in certificate.terms
+    certificate = optimizer.certificate(DeltaES(0.1))
+    assert certificate.bound == math.inf
+    assert "cannot take an observation back" in certificate.reason

@@ -28,6 +28,9 @@ PUBLIC = {
     "SquaredExponential",
     "Surrogate",
     "UCBbr",
+    "AcquisitionThreshold",
+    "DeltaCB",
+    "DeltaES",
     "instantaneous_regret_bound",
     "minimize",
 }

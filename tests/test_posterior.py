@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from regretstop import Matern52, SquaredExponential
 from regretstop.kernels import Embedding, Kernel
-from regretstop.posterior import GaussianProcess, cholesky, merge_duplicates
+from regretstop.posterior import GaussianProcess, Revisable, cholesky, merge_duplicates, take_back
 from tests import oracle
 
 CORRELATIONS = {Matern52: oracle.matern52, SquaredExponential: oracle.squared_exponential}
@@ -308,3 +308,57 @@ def test_conditioning_on_nothing() -> None:
     points, values = mixed_data(10)
     posterior = process(points, values)
     assert posterior.condition_on(np.empty((0, 3))) is posterior
+
+
+# ---- Taking an observation back, and joint moments -------------------------------------------------------------------
+
+
+@each_mean
+def test_taking_an_observation_back_is_not_having_made_it(mean: float | None) -> None:
+    points, values = mixed_data(10)
+    posterior = process(points, values, mean=mean)
+    assert isinstance(posterior, Revisable)
+    queries = mixed_data(20, seed=1)[0]
+    without = posterior.without(points[9], float(values[9]))
+    never = process(points[:9], values[:9], mean=mean)
+    for one, other in zip(without.mean_std(queries), never.mean_std(queries), strict=True):
+        assert one == pytest.approx(other, abs=1e-12)
+    assert len(posterior.points) == 10  # the original is as it was
+
+
+@each_mean
+def test_taking_a_repeat_back_leaves_the_others(mean: float | None) -> None:
+    points, values = mixed_data(10)
+    before = process(points, values, mean=mean)
+    again = before.condition_on(points[[3, 3]], np.array([1.7, -0.4]))
+    queries = mixed_data(20, seed=1)[0]
+    back = again.without(points[3], -0.4).without(points[3], 1.7)
+    for one, other in zip(back.mean_std(queries), before.mean_std(queries), strict=True):
+        assert one == pytest.approx(other, abs=1e-10)
+    assert back.repeats.tolist() == [1.0] * 10
+
+
+def test_what_was_not_observed_cannot_be_taken_back() -> None:
+    points, values = mixed_data(4)
+    with pytest.raises(ValueError, match=r"^point must be one of the observed points, got array"):
+        take_back(points, values, np.ones(4), points[0] + 0.1, 0.0)
+
+
+@each_kernel
+@each_mean
+def test_the_covariance_is_that_of_the_textbook(kernel: type[Kernel], mean: float | None) -> None:
+    points, values = mixed_data(10)
+    posterior = process(points, values, kernel=kernel, mean=mean)
+    queries = np.vstack([mixed_data(6, seed=1)[0], points[:2]])
+
+    def k(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        return oracle.covariance(one, other, CORRELATIONS[kernel], LENGTHSCALES, CATEGORIES, PRIOR_STD)
+
+    inverse = np.linalg.inv(k(points, points) + NOISE_STD**2 * np.eye(10))
+    cross = k(queries, points)
+    expected = k(queries, queries) - cross @ inverse @ cross.T
+    if mean is None:
+        unexplained = 1.0 - cross @ inverse @ np.ones(10)
+        expected += np.outer(unexplained, unexplained) / (np.ones(10) @ inverse @ np.ones(10))
+    assert posterior.covariance(queries) == pytest.approx(expected, abs=1e-10)
+    assert np.sqrt(np.diag(posterior.covariance(queries))) == pytest.approx(posterior.mean_std(queries)[1], abs=1e-10)

@@ -1,4 +1,4 @@
-"""Both stopping rules: two spaces worked by hand, and the properties that every certificate must have."""
+"""The stopping rules: two spaces worked by hand, and the properties that every certificate must have."""
 
 import dataclasses
 import json
@@ -12,7 +12,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_ndtr
 
-from regretstop import GPUCB, PRB, Certificate, Float, Int, Matern52, OptimalityGap, Space, SquaredExponential, UCBbr
+from regretstop import (
+    GPUCB,
+    PRB,
+    AcquisitionThreshold,
+    Certificate,
+    DeltaCB,
+    DeltaES,
+    Float,
+    Int,
+    Matern52,
+    OptimalityGap,
+    Space,
+    SquaredExponential,
+    UCBbr,
+)
 from regretstop.acquisition import UpperConfidenceBound
 from regretstop.confidence import kernel_slopes
 from regretstop.maximize import Search
@@ -593,7 +607,15 @@ def test_certificates_survive_json(history: History, beta: Any, treatment: str) 
         assert Certificate.from_dict(json.loads(text)) == certificate
 
 
-RULES: list[Rule] = [UCBbr(0.5), OptimalityGap(0.5), OptimalityGap(0.5, beta=4.0), PRB(0.5)]
+RULES: list[Rule] = [
+    UCBbr(0.5),
+    OptimalityGap(0.5),
+    OptimalityGap(0.5, beta=4.0),
+    PRB(0.5),
+    DeltaCB(0.5),
+    DeltaES(0.5),
+    AcquisitionThreshold(0.5),
+]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=repr)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from regretstop.kernels import Embedding
-from regretstop.posterior import merge_duplicates
+from regretstop.posterior import merge_duplicates, take_back
 from regretstop_gpytorch._prior import Prior, family_of
 from regretstop_gpytorch._torch import Array, cholesky, isolated, to_numpy
 
@@ -92,9 +92,32 @@ class GPyTorchPosterior:
             np.concatenate([self.values, values]),
             np.concatenate([self.repeats, np.ones(len(points))]),
         )
+        return self._given(merged, merged_values, repeats)
+
+    def without(self, point: Array, value: float) -> "GPyTorchPosterior":
+        """Return the posterior, hyperparameters unchanged, as if one observation had not been made; it needs another.
+
+        Args:
+            point: Where, encoded, shape (d,).
+            value: What was observed, standardised.
+        """
+        return self._given(*take_back(self.points, self.values, self.repeats, point, value))
+
+    def covariance(self, points: Array) -> Array:
+        """Return the posterior covariance of the objective, shape (m, m), at points of shape (m, d)."""
+        with isolated(self._device):
+            columns = self._tensor(self._embedding(points))
+            cross = self._prior.covariance(columns, self._columns)
+            whitened = cross @ self._inverse_chol.T
+            unexplained = 1.0 - cross @ self._inverse_ones
+            known = whitened @ whitened.T - torch.outer(unexplained, unexplained) / self._mean_precision
+            return to_numpy(self._prior.covariance(columns, columns) - known)
+
+    def _given(self, points: Array, values: Array, repeats: Array) -> "GPyTorchPosterior":
+        """Return the posterior with the same hyperparameters given other data."""
         return GPyTorchPosterior(
-            merged,
-            merged_values,
+            points,
+            values,
             repeats,
             prior=self._prior,
             embedding=self._embedding,

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from regretstop.loop import Result, minimize
     from regretstop.observation import Observation
     from regretstop.optimizer import GPUCB
+    from regretstop.rules.acquisition import AcquisitionThreshold
     from regretstop.rules.base import Rule
+    from regretstop.rules.delta_cb import DeltaCB
+    from regretstop.rules.delta_es import DeltaES
     from regretstop.rules.optimality_gap import OptimalityGap
     from regretstop.rules.prb import PRB
     from regretstop.rules.ucb_br import UCBbr
@@ -25,8 +28,11 @@ if TYPE_CHECKING:
 __all__ = [
     "GPUCB",
     "PRB",
+    "AcquisitionThreshold",
     "Categorical",
     "Certificate",
+    "DeltaCB",
+    "DeltaES",
     "Every",
     "Float",
     "Geometric",
@@ -59,7 +65,10 @@ _HOME = {
     "Observation": "observation",
     "Result": "loop",
     "minimize": "loop",
+    "AcquisitionThreshold": "rules.acquisition",
     "Rule": "rules.base",
+    "DeltaCB": "rules.delta_cb",
+    "DeltaES": "rules.delta_es",
     "OptimalityGap": "rules.optimality_gap",
     "PRB": "rules.prb",
     "UCBbr": "rules.ucb_br",

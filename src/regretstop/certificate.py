@@ -3,14 +3,22 @@
 import math
 import numbers
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any, Literal, Self, get_args
 
 Guarantee = Literal["theorem", "model", "heuristic"]
 """What a bound is: proven, proven given the fitted model, or without proof at these settings."""
 
+Measure = Literal["regret", "regret change", "expected improvement"]
+"""What a bound is about: how much better than a trial the optimum is, or a number that only signals it."""
+
 _VERSION = 1
+_QUANTITY = {
+    "regret": "the regret of",
+    "regret change": "the last change of the expected regret at",
+    "expected improvement": "the expected improvement on",
+}
 _NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _ASSUMPTION = {
     "theorem": "given the kernel and the noise you declared",
@@ -26,8 +34,7 @@ class Certificate:
 
     Attributes:
         rule: Class name of the rule, such as "UCBbr".
-        bound: Upper bound on f* − f(incumbent), in the objective's units; inf if nothing can be
-            said.
+        bound: Upper bound on what `measure` names, in the objective's units; inf if nothing can be said.
         epsilon: ε, the tolerance asked for, in the objective's units.
         delta: δ, the risk asked for: the probability that the bound may fail.
         guarantee: What the bound is: "theorem" (the user declared kernel and noise, and every
@@ -48,6 +55,9 @@ class Certificate:
             probability that something better than the incumbent by more than ε remains, given the
             model, from as many draws of it as "paths" says. "risk_spent", where there, is the part of
             δ that the tests up to this one, and the slopes, have spent.
+        measure: What the bound is about: "regret", f* − f(incumbent); "regret change", how much the last observation
+            changed its expectation; or "expected improvement", the largest on the incumbent. Only the first says how
+            far the optimum can be; the others say that a search has settled.
     """
 
     rule: str
@@ -64,6 +74,7 @@ class Certificate:
     optimality_gap_incumbent: int | None
     reason: str
     terms: Mapping[str, float | int | str] = field(hash=False)
+    measure: Measure = "regret"
 
     @property
     def stop(self) -> bool:
@@ -88,17 +99,20 @@ class Certificate:
             data: The dictionary. "stop" is not read: it follows from the rest.
 
         Raises:
-            ValueError: If the version is unknown, a field is missing or a guarantee has no meaning.
+            ValueError: If the version is unknown, a field is missing or a guarantee or measure has no meaning.
         """
         if data.get("version") != _VERSION:
             raise ValueError(f"version must be {_VERSION}, got version={data.get('version')!r}")
-        names = [f.name for f in fields(cls)]
+        # A field with a default is younger than the version: certificates stored before it mean the default.
+        names = [f.name for f in fields(cls) if f.default is MISSING or f.name in data]
         missing = [name for name in names if name not in data]
         if missing:
             raise ValueError(f"data must have every field, got none for {', '.join(missing)}")
         for name in ("guarantee", "optimality_gap_guarantee"):
             if data[name] not in get_args(Guarantee):
                 raise ValueError(f"{name} must be one of {get_args(Guarantee)}, got {name}={data[name]!r}")
+        if data.get("measure", "regret") not in get_args(Measure):
+            raise ValueError(f"measure must be one of {get_args(Measure)}, got measure={data['measure']!r}")
         values = {name: data[name] for name in names}
         for name in ("bound", "epsilon", "delta", "incumbent_value", "optimality_gap"):
             values[name] = _from_json(values[name])
@@ -110,7 +124,7 @@ class Certificate:
         says = "estimates" if self.guarantee == "heuristic" else "certifies"
         value = "unknown" if self.incumbent_value is None else f"{self.incumbent_value:.6g}"
         return (
-            f"{self.rule} {says} that the regret of trial {self.incumbent} (value {value}) is at most "
+            f"{self.rule} {says} that {_QUANTITY[self.measure]} trial {self.incumbent} (value {value}) is at most "
             f"{rounded_up(self.bound)} < epsilon = {self.epsilon:.4g} (delta = {self.delta:.4g}, "
             f"guarantee: {self.guarantee}) after {self.n_observations} evaluations."
             + "".join(f" {sentence}" for sentence in self._left("epsilon"))
@@ -142,15 +156,28 @@ class Certificate:
     def _statement(self) -> list[str]:
         if not math.isfinite(self.bound):
             return ["Nothing can be said yet about how far the best trial is from the optimum."]
-        claim = f"the optimum is at most {rounded_up(self.bound)} better than"
         trial = "the incumbent" if self.incumbent is None else f"trial {self.incumbent}"
         if self.incumbent_value is not None:
             trial += f" (observed value {_rounded(self.incumbent_value)})"
+        if self.measure != "regret":
+            return self._signal(trial)
+        claim = f"the optimum is at most {rounded_up(self.bound)} better than"
         if self.guarantee == "heuristic":
             return [f"The rule estimates that {claim} {trial};", "no proof at these settings."]
         return [
             f"With probability at least {_confidence(self.delta)}, {_ASSUMPTION[self.guarantee]},",
             f"{claim} {trial}.",
+        ]
+
+    def _signal(self, trial: str) -> list[str]:
+        """Return what a bound says that is not about the regret itself, and that it is not."""
+        bound = rounded_up(self.bound)
+        if self.measure == "regret change":
+            says = f"The rule estimates that the last observation changed the expected regret by at most {bound};"
+            return [says, f"that does not bound the regret of {trial}, and there is no proof at these settings."]
+        return [
+            f"The model expects one more evaluation to improve on {trial} by at most {bound};",
+            "that does not bound how much better the optimum is, and there is no proof at these settings.",
         ]
 
     def _left(self, epsilon: str) -> list[str]:

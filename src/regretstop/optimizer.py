@@ -286,6 +286,7 @@ class GPUCB:
             check=fit.check if fit else None,
             schedule=schedule,
             next_test=due.following,
+            last=(data.points[-1], float(fit.data.values[-1])) if fit else None,
         )
 
     def _count_estimated(self) -> int:

@@ -77,7 +77,7 @@ def draw_matplotlib(history: BoundHistory, ax: "Axes | None" = None) -> "Axes":
         )
     ax.set_yscale("log")
     ax.set_xlabel("trial")
-    ax.set_ylabel("bound on the regret")
+    ax.set_ylabel("bound")
     right = ax.twinx()
     right.plot(
         trials,
@@ -145,7 +145,7 @@ def draw_plotly(history: BoundHistory) -> "Figure":
         )
     figure.update_layout(
         xaxis_title="trial",
-        yaxis={"title": "bound on the regret", "type": "log"},
+        yaxis={"title": "bound", "type": "log"},
         yaxis2={"title": "best value", "overlaying": "y", "side": "right", "showgrid": False},
         legend={"orientation": "h", "y": 1.12},
     )

@@ -8,7 +8,7 @@ Notation (standardised values, encoded points):
 """
 
 import math
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,24 @@ class Posterior(Protocol):
 
     def condition_on(self, points: Array, values: Array | None = None) -> "Posterior":
         """Return the posterior as if the points, shape (m, d), had been observed, by default at their mean."""
+        ...
+
+
+@runtime_checkable
+class Revisable(Protocol):
+    """What a rule that compares two successive models asks besides: joint moments, and the model of one step before."""
+
+    def covariance(self, points: Array) -> Array:
+        """Return the posterior covariance of the objective, shape (m, m), at points of shape (m, d)."""
+        ...
+
+    def without(self, point: Array, value: float) -> Posterior:
+        """Return the posterior, hyperparameters unchanged, as if one observation had not been made.
+
+        Args:
+            point: Where, encoded, shape (d,).
+            value: What was observed, standardised.
+        """
         ...
 
 
@@ -170,9 +188,31 @@ class GaussianProcess:
             np.concatenate([self.values, values]),
             np.concatenate([self.repeats, np.ones(len(points))]),
         )[:3]
+        return self._given(merged, merged_values, repeats)
+
+    def without(self, point: Array, value: float) -> "GaussianProcess":
+        """Return the posterior, hyperparameters unchanged, as if one observation had not been made; it needs another.
+
+        Args:
+            point: Where, encoded, shape (d,).
+            value: What was observed, standardised.
+        """
+        return self._given(*take_back(self.points, self.values, self.repeats, point, value))
+
+    def covariance(self, points: Array) -> Array:
+        """Return the posterior covariance of the objective, shape (m, m), at points of shape (m, d)."""
+        columns = self.columns(points)
+        cross = self.cross(columns)
+        whitened = matmul(cross, self._inverse_chol.T)
+        unexplained = 1.0 - matvec(cross, self._inverse_ones)
+        prior = self.prior_std**2 * self.kernel.correlation(cdist(columns, columns, "sqeuclidean"))
+        return prior - matmul(whitened, whitened.T) + np.outer(unexplained, unexplained) / self._mean_precision
+
+    def _given(self, points: Array, values: Array, repeats: Array) -> "GaussianProcess":
+        """Return the posterior with the same hyperparameters given other data."""
         return GaussianProcess(
-            merged,
-            merged_values,
+            points,
+            values,
             repeats,
             kernel=self.kernel,
             embedding=self._embedding,
@@ -270,3 +310,32 @@ def merge_duplicates(points: Array, values: Array, repeats: Array) -> tuple[Arra
     means: Array = np.bincount(group, weights=repeats * values) / counts
     within = float(np.sum(repeats * (values - means[group]) ** 2))
     return points[np.sort(first)], means, counts, within
+
+
+def take_back(points: Array, values: Array, repeats: Array, point: Array, value: float) -> tuple[Array, Array, Array]:
+    """Undo for one observation what `merge_duplicates` did.
+
+    Args:
+        points: Distinct points, shape (n, d).
+        values: Means over the repeats, shape (n,).
+        repeats: Observations behind each value, shape (n,).
+        point: Where the observation was made, one of the points, shape (d,).
+        value: What was observed.
+
+    Returns:
+        Points, means and repeats without it.
+
+    Raises:
+        ValueError: If there is no observation at the point.
+    """
+    at = np.flatnonzero(np.all(points == point, axis=1))
+    if len(at) == 0:
+        raise ValueError(f"point must be one of the observed points, got {point!r}")
+    i = at[-1]
+    left = repeats[i] - 1.0
+    if left < 1.0:
+        return np.delete(points, i, axis=0), np.delete(values, i), np.delete(repeats, i)
+    values, repeats = values.copy(), repeats.copy()
+    values[i] = (repeats[i] * values[i] - value) / left
+    repeats[i] = left
+    return points, values, repeats

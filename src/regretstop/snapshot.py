@@ -40,6 +40,8 @@ class Snapshot:
         check: How well earlier values were predicted before they were seen; None where that was not checked.
         schedule: When tests are made, which gives this one its index.
         next_test: Number of observations at which the next one is due; None if there is none.
+        last: The last observation as the posteriors saw it, its encoded point, shape (d,), and its standardised value;
+            None where nothing is fitted. If it lies in the space it is the last of `points`.
     """
 
     space: Space
@@ -59,6 +61,7 @@ class Snapshot:
     check: ModelCheck | None = None
     schedule: Schedule = EVERY_OBSERVATION
     next_test: int | None = None
+    last: tuple[Array, float] | None = None
 
     def sampling_terms(self) -> dict[str, float | int | str]:
         """Return what a certificate says about the model: the samples that it is the worst of, and their check."""

@@ -3,8 +3,9 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from typing import ClassVar
 
-from regretstop.certificate import Certificate, Guarantee, rounded_up
+from regretstop.certificate import Certificate, Guarantee, Measure, rounded_up
 from regretstop.checks import check_between
 from regretstop.schedule import EVERY_OBSERVATION, Schedule
 from regretstop.snapshot import Snapshot
@@ -14,6 +15,9 @@ from regretstop.snapshot import Snapshot
 class Rule(ABC):
     """A stopping rule.
 
+    Attributes:
+        measure: What its bound is about, as certificates say it.
+
     Args:
         epsilon: ε in the objective's units: stop when the bound falls below it.
         delta: δ in (0, 1), the probability with which a bound may fail.
@@ -22,6 +26,8 @@ class Rule(ABC):
     Raises:
         ValueError: If ε is not positive and finite, δ not in (0, 1), or the schedule is none.
     """
+
+    measure: ClassVar[Measure] = "regret"
 
     epsilon: float
     delta: float = 0.05
@@ -69,6 +75,7 @@ class Rule(ABC):
             optimality_gap_incumbent=None,
             reason=reason,
             terms={},
+            measure=self.measure,
         )
 
     def _obstructed(self, snapshot: Snapshot, reason: str) -> Certificate:
@@ -80,7 +87,7 @@ class Rule(ABC):
         )
 
 
-def verdict(bound: float, epsilon: float) -> str:
-    """Return the reason of a certificate with a finite bound."""
+def verdict(bound: float, epsilon: float, subject: str = "the bound") -> str:
+    """Return the reason of a certificate with a finite bound, which the subject names."""
     relation = "is below" if bound < epsilon else "is not below"
-    return f"the bound {rounded_up(bound)} {relation} ε = {epsilon:.4g}"
+    return f"{subject} {rounded_up(bound)} {relation} ε = {epsilon:.4g}"

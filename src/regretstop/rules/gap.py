@@ -32,6 +32,8 @@ UNKNOWN_SLOPES = (
     "the slope of draws of this kernel is not known, so nothing is known between the points of a continuous axis; "
     "a finite space needs no slope, and UCBbr takes a and b"
 )
+# Keeps δ/n_L for slopes in the certified gap that stands beside the bound of a rule without slopes.
+_N_L_BESIDE = 10.0
 # Relative to the prior deviation: below this a deviation costs nothing.
 _LEAST_COST = 1e-9
 
@@ -122,10 +124,18 @@ def certified_gap(snapshot: Snapshot, ledger: RiskLedger) -> Gap | None:
     return worst_of(coarse, lambda k: under(k, snapshot.searches[k]), lambda gap: gap.bound)
 
 
-def calibrated_gap(snapshot: Snapshot, sqrt_beta: float) -> Gap:
-    """Return `max_x [μ(x) + √β σ_n(x)] − [μ(x̂) − √β σ_n(x̂)]` of the best evaluated trial, which proves nothing.
+def gap_beside(snapshot: Snapshot, delta: float, horizon: int | None = None) -> Gap | None:
+    """Return the certified gap that stands beside the bound of a rule which keeps no risk for slopes itself.
 
     The snapshot must have no obstacle.
+    """
+    return certified_gap(snapshot, ledger_for(snapshot.space, delta, _N_L_BESIDE, horizon))
+
+
+def calibrated_gaps(snapshot: Snapshot, sqrt_beta: float) -> list[Gap]:
+    """Return `max_x [μ(x) + √β σ_n(x)] − [μ(x̂) − √β σ_n(x̂)]` under each posterior, which proves nothing.
+
+    The snapshot must have no obstacle. x̂ is the best evaluated trial, the same for all posteriors.
     """
     at_data = [posterior.mean_std(snapshot.points) for posterior in snapshot.posteriors]
     incumbent = int(np.argmax(np.mean([mean - sqrt_beta * std for mean, std in at_data], axis=0)))
@@ -135,7 +145,12 @@ def calibrated_gap(snapshot: Snapshot, sqrt_beta: float) -> Gap:
         highest = max(maximum.value, float(np.max(mean + sqrt_beta * std)))
         bound = highest - float(mean[incumbent] - sqrt_beta * std[incumbent])
         gaps.append(Gap(bound, incumbent, sqrt_beta, sqrt_beta, 0.0, 0.0, maximum.how, maximum.point))
-    return max(gaps, key=lambda gap: gap.bound)
+    return gaps
+
+
+def calibrated_gap(snapshot: Snapshot, sqrt_beta: float) -> Gap:
+    """Return the worst of the calibrated gaps; the snapshot must have no obstacle."""
+    return max(calibrated_gaps(snapshot, sqrt_beta), key=lambda gap: gap.bound)
 
 
 def _gap_under(

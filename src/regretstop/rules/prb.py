@@ -10,7 +10,7 @@ from scipy.special import bdtr, bdtrc
 from regretstop.certificate import Certificate
 from regretstop.confidence import RiskLedger
 from regretstop.paths import HasPaths
-from regretstop.rules.gap import certified_gap, ledger_for
+from regretstop.rules.gap import gap_beside
 from regretstop.rules.ledger import LedgerRule, risk_terms
 from regretstop.rules.remaining import NO_PATHS, can_draw, path_gaps, path_rng
 from regretstop.snapshot import Snapshot
@@ -24,8 +24,6 @@ _N_SCOUTS = 64
 _FIRST, _GROWTH, _MOST = 16, 1.5, 1000
 _DECAY = 1.1
 _N_STARTS = 3
-# Keeps δ/n_L for slopes in the certified gap that stands beside the rule's own bound.
-_N_L = 10.0
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,7 @@ class PRB(LedgerRule):
         risk = math.exp(ledger.log_test_risk(snapshot.test))
         tally = self._simulate(snapshot, candidates, risk / len(candidates), rng)
         incumbent = candidates[tally.candidate]
-        gap = certified_gap(snapshot, ledger_for(snapshot.space, self.delta, _N_L, self._horizon(snapshot)))
+        gap = gap_beside(snapshot, self.delta, self._horizon(snapshot))
         scale = snapshot.scale
         return Certificate(
             rule=type(self).__name__,

@@ -105,6 +105,21 @@ def test_conditioning(name: str | None, space: str) -> None:
     assert ours.condition_on(where[:0]) is ours
 
 
+@each_case
+@pytest.mark.parametrize("mean", [None, 0.7])
+def test_taking_back_and_covariance(name: str | None, space: str, mean: float | None) -> None:
+    """Of a point seen once, and of one of two repeats."""
+    native, ours = posteriors(name, space, mean)
+    where = queries(space, native)
+    assert ours.covariance(where) == pytest.approx(native.covariance(where), abs=1e-6)
+    once, twice = native.points[native.repeats == 1.0][0], native.points[native.repeats == 2.0][0]
+    value = float(native.values[native.repeats == 1.0][0])
+    expected, found = (p.without(once, value).without(twice, 0.3) for p in (native, ours))
+    assert found.repeats.tolist() == expected.repeats.tolist()
+    for one, other in zip(expected.mean_std(where), found.mean_std(where), strict=True):
+        assert other == pytest.approx(one, abs=1e-6)
+
+
 def test_conditioning_on_nothing_new_where_there_is_no_noise() -> None:
     """The floor of the deviation is 0 then, and an exact repeat leaves all as it was."""
     native, ours = posteriors("matern", "numeric", None, n_repeats=0, noise_std=0.0)

@@ -10,7 +10,7 @@ import pytest
 from optuna.trial import TrialState
 from regretstop_optuna import GPUCBSampler, RegretBoundCallback, certificate_of, should_stop
 
-from regretstop import Certificate, Matern52, OptimalityGap, UCBbr
+from regretstop import AcquisitionThreshold, Certificate, DeltaCB, DeltaES, Matern52, OptimalityGap, UCBbr
 from tests.integrations.optuna.objectives import bumps, parabola, table
 
 
@@ -104,6 +104,22 @@ def test_a_rule_overrides_the_two_numbers():
         0.2,
         0.05,
     )
+
+
+@pytest.mark.parametrize("rule", [DeltaCB(0.5), DeltaES(0.5), AcquisitionThreshold(0.5)], ids=repr)
+def test_any_rule_stops_a_study(rule, log):
+    study = new_study()
+    study.optimize(parabola, n_trials=40, callbacks=[RegretBoundCallback(rule=rule)])
+    certificate = certificate_of(study)
+    assert certificate is not None
+    assert len(study.trials) < 40
+    assert certificate.stop
+    assert (certificate.rule, certificate.guarantee) == (type(rule).__name__, "heuristic")
+    assert certificate.measure == rule.measure
+    assert certificate == stored(study, certificate.rule)[len(study.trials) - 1]
+    assert should_stop(study, rule=rule)
+    (line,) = log.at(logging.INFO)
+    assert f"{certificate.rule} estimates that the " in line
 
 
 def test_the_message_appears_like_optunas_own(capfd):

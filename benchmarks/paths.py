@@ -1,0 +1,252 @@
+"""Every stopping rule along the same paths: a stopping test never changes the path, so each is run once to its end.
+
+A path is chosen by one sampler at the mode of the hyperparameters. Along it every rule is asked at every fourth
+evaluation, at the mode or over samples of the hyperparameters ("treatment"), with the model check and, where that
+changes anything, without it. The two treatments of a path, and Optuna's terminator, are records of their own, so that
+a run that is killed loses one of them at most. Records hold the bounds, not the stops: any ε can be asked for later,
+but for PRB, whose paths depend on it.
+"""
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.objectives import Problem
+from benchmarks.progress import track
+from benchmarks.records import append, compact, pending, provenance
+from regretstop import (
+    GPUCB,
+    PRB,
+    AcquisitionThreshold,
+    DeltaCB,
+    DeltaES,
+    Kernel,
+    Matern52,
+    Observation,
+    SquaredExponential,
+    UCBbr,
+)
+from regretstop.native import NativeSurrogate
+from regretstop.rules.gap import calibrated_gap
+from regretstop.snapshot import Snapshot
+
+DELTA = 0.05
+FIRST, EVERY = 8, 4
+SQRT_BETA = 2.0
+KERNELS: dict[str, type[Kernel]] = {"Matérn-5/2": Matern52, "SE": SquaredExponential}
+# What GPUCB is given to choose the points with; "exceedance" looks for more than the smallest ε of the problem.
+SAMPLERS: dict[str, dict[str, Any]] = {
+    "√β = 2": {"beta": SQRT_BETA**2},
+    "exceedance": {"beta": SQRT_BETA**2},
+    "matched": {"beta": "matched"},
+    "theory": {"beta": "theory"},
+}
+TERMINATOR = "Optuna's terminator"
+ProblemOf = Callable[[str, int], Problem]
+
+
+def run(keys: list[dict[str, Any]], path: Path, problem_of: ProblemOf, processes: int) -> None:
+    """Run the records that the file does not hold yet; each is saved when it ends.
+
+    Args:
+        keys: Each with "problem", "kernel", "sampler", "treatment", "seed" and "trials".
+        path: Where the records go.
+        problem_of: Returns the problem of a name and a seed; a function of a module.
+        processes: How many run at a time.
+    """
+    source = provenance()
+    todo = [(key, problem_of) for key in pending(path, keys)]
+    # Spawned, because a process that shows a progress bar has threads.
+    with get_context("spawn").Pool(processes, maxtasksperchild=20) as pool:
+        for record in track(pool.imap_unordered(_run_one, todo), path.stem, len(todo)):
+            append(path, record | source)
+
+
+def _run_one(task: tuple[dict[str, Any], ProblemOf]) -> dict[str, Any]:
+    return run_path(*task)
+
+
+def run_path(key: dict[str, Any], problem_of: ProblemOf) -> dict[str, Any]:
+    """Return the true regrets along one path, and each rule's bounds and the regrets of the trials that it named."""
+    start = time.process_time()
+    problem = problem_of(key["problem"], key["seed"])
+    history, regrets = follow(problem, key)
+    tests = list(range(FIRST, key["trials"] + 1, EVERY))
+    found: dict[str, Any]
+    if key["treatment"] == TERMINATOR:
+        found = {"rules": {TERMINATOR: _ask_terminator(problem, history, regrets, tests)}}
+    else:
+        found = _ask_rules(problem, key, history, regrets, tests)
+    return key | {
+        "epsilons": list(problem.epsilons),
+        "regrets": [compact(regret, 4) for regret in regrets],
+        "tests": tests,
+        **found,
+        "cpu_s": round(time.process_time() - start, 2),
+    }
+
+
+def follow(problem: Problem, key: Mapping[str, Any]) -> tuple[list[Observation], list[float]]:
+    """Return the observations of a path and the true regret of each trial."""
+    sampler = optimizer(problem, key, "map")
+    noise = np.random.default_rng([key["seed"], 1])
+    sign = 1.0 if problem.direction == "maximize" else -1.0
+    regrets: list[float] = []
+    for _ in range(key["trials"]):
+        params = sampler.ask()
+        value = problem.objective(params)
+        # The optimum of a draw was searched for, and may be passed by a hair.
+        regrets.append(max(sign * (problem.optimum - value), 0.0))
+        sampler.tell(params, value + problem.noise(noise))
+    return list(sampler.history), regrets
+
+
+def optimizer(problem: Problem, key: Mapping[str, Any], treatment: str, *, model_check: bool = True) -> GPUCB:
+    """Return the search of a path, or a model of its own of the same data."""
+    options: dict[str, Any] = dict(SAMPLERS[key["sampler"]])
+    if key["sampler"] == "exceedance":
+        options["exceedance"] = min(problem.epsilons)
+    if problem.declared:
+        options |= problem.declared | {"hyperparameters": "fixed"}
+    else:
+        options["surrogate"] = NativeSurrogate(
+            kernel=KERNELS[key["kernel"]](),
+            noise_std="learned",
+            hyperparameters="posterior" if treatment == "posterior" else "map",
+            mean=0.0,
+            model_check=model_check,
+        )
+    return GPUCB(problem.space, direction=problem.direction, seed=key["seed"], **options)
+
+
+Answers = dict[str, tuple[float | None, float | None]]
+"""By rule: its bound, and the true regret of the trial that it names; None for what is infinite or not there."""
+
+
+def _ask_rules(
+    problem: Problem, key: Mapping[str, Any], history: list[Observation], regrets: list[float], tests: list[int]
+) -> dict[str, Any]:
+    checked = optimizer(problem, key, key["treatment"])
+    unchecked = optimizer(problem, key, key["treatment"], model_check=False)
+    inflations: list[float] = []
+    with_check: list[Answers] = []
+    without: list[Answers] = []
+    for n in tests:
+        checked.replace_history(history[:n])
+        snapshot = checked.snapshot()
+        with_check.append(_ask(problem, snapshot, regrets, with_check))
+        inflations.append(1.0 if snapshot.check is None else snapshot.check.inflation)
+        if inflations[-1] > 1.0 or without != with_check[:-1]:
+            unchecked.replace_history(history[:n])
+            without.append(_ask(problem, unchecked.snapshot(), regrets, without))
+        else:
+            without.append(with_check[-1])
+    found: dict[str, Any] = {"inflations": [compact(i, 4) for i in inflations], "rules": _series(with_check)}
+    if without != with_check:
+        found["rules without check"] = _series(without)
+    return found
+
+
+def _ask(problem: Problem, snapshot: Snapshot, regrets: list[float], before: list[Answers]) -> Answers:
+    """Return what the rules say of a snapshot; PRB, the dearest, only until it has stopped."""
+    if snapshot.obstacle is not None:
+        return {}
+    answers: Answers = {}
+
+    def note(rule: str, bound: float, trial: int | None) -> None:
+        answers[rule] = compact(bound, 4), None if trial is None else compact(regrets[trial], 4)
+
+    smallest = min(problem.epsilons)
+    paper = UCBbr(smallest, DELTA).assess(snapshot)
+    note("UCBbr", paper.bound, paper.incumbent)
+    note("certified gap", paper.optimality_gap, paper.optimality_gap_incumbent)
+    left = paper.terms.get("probability_left")
+    if isinstance(left, float):
+        note(f"probability left {smallest:.6g}", left, paper.incumbent)
+    gap = calibrated_gap(snapshot, SQRT_BETA)
+    note("calibrated gap", gap.bound * snapshot.scale, int(snapshot.numbers[gap.incumbent]))
+    for rule in (DeltaCB(smallest, DELTA), DeltaES(smallest, DELTA), AcquisitionThreshold()):
+        if rule.obstacle(snapshot) is None:
+            estimate = rule.estimate(snapshot)
+            note(type(rule).__name__, estimate.bound, int(snapshot.numbers[estimate.incumbent]))
+    for epsilon in problem.epsilons:
+        name = f"PRB {epsilon:.6g}"
+        if not any(_is_below(earlier.get(name), epsilon) for earlier in before):
+            certificate = PRB(epsilon, DELTA).assess(snapshot)
+            note(name, certificate.bound, certificate.incumbent)
+    return answers
+
+
+def _is_below(answer: tuple[float | None, float | None] | None, epsilon: float) -> bool:
+    return answer is not None and answer[0] is not None and answer[0] < epsilon
+
+
+def _series(answers: list[Answers]) -> dict[str, dict[str, list[float | None]]]:
+    names = dict.fromkeys(name for answer in answers for name in answer)
+    found = {name: [answer.get(name, (None, None)) for answer in answers] for name in names}
+    return {
+        name: {"bounds": [bound for bound, _ in pairs], "regrets": [regret for _, regret in pairs]}
+        for name, pairs in found.items()
+    }
+
+
+def _ask_terminator(
+    problem: Problem, history: list[Observation], regrets: list[float], tests: list[int]
+) -> dict[str, list[float | None]]:
+    """Ask Optuna's terminator about the same trials; it names none, so the best value seen counts."""
+    import optuna
+    from optuna.terminator import RegretBoundEvaluator
+
+    from regretstop import Categorical, Float, Int
+
+    def distribution(parameter: Any) -> optuna.distributions.BaseDistribution:
+        if isinstance(parameter, Float):
+            return optuna.distributions.FloatDistribution(parameter.low, parameter.high, log=parameter.log)
+        if isinstance(parameter, Int):
+            return optuna.distributions.IntDistribution(parameter.low, parameter.high, log=parameter.log)
+        assert isinstance(parameter, Categorical)
+        return optuna.distributions.CategoricalDistribution(parameter.choices)
+
+    distributions = {name: distribution(parameter) for name, parameter in problem.space.items()}
+    direction = optuna.study.StudyDirection[problem.direction.upper()]
+    sign = 1.0 if problem.direction == "maximize" else -1.0
+    bounds: list[float | None] = []
+    named: list[float | None] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it is deprecated
+        evaluator = RegretBoundEvaluator(seed=0)
+        trials = [
+            optuna.create_trial(params=dict(o.params), distributions=dict(distributions), value=o.value)
+            for o in history
+        ]
+        for n in tests:
+            bounds.append(compact(evaluator.evaluate(trials[:n], direction), 4))
+            best = max(range(n), key=lambda i: sign * (history[i].value or 0.0))
+            named.append(compact(regrets[best], 4))
+    return {"bounds": bounds, "regrets": named}
+
+
+def stop_of(record: Mapping[str, Any], rule: str, epsilon: float, rules: str = "rules") -> tuple[int, float] | None:
+    """Return after how many evaluations a rule first stopped, and the regret of the trial it named; None if never.
+
+    Args:
+        record: Of a path.
+        rule: Its name; for PRB without its ε.
+        epsilon: ε; for AcquisitionThreshold it is its own.
+        rules: "rules", or "rules without check", which is only there where it differs.
+    """
+    name = f"PRB {epsilon:.6g}" if rule == "PRB" else rule
+    level = AcquisitionThreshold().epsilon if rule == "AcquisitionThreshold" else epsilon
+    series = record.get(rules, record["rules"]).get(name)
+    if series is None:
+        return None
+    for n, bound, regret in zip(record["tests"], series["bounds"], series["regrets"], strict=True):
+        if bound is not None and bound < level:
+            return n, math.inf if regret is None else regret
+    return None

@@ -1,0 +1,85 @@
+"""What the rules without a proof share: their estimate, with the certified gap and the probability left beside it."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from regretstop.certificate import Certificate
+from regretstop.maximize import How
+from regretstop.rules.base import Rule, verdict
+from regretstop.rules.gap import gap_beside
+from regretstop.rules.remaining import probability_left
+from regretstop.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a rule makes of a snapshot.
+
+    Attributes:
+        bound: In the objective's units.
+        incumbent: Index of x̂ among the snapshot's points.
+        how: How its maximum over the space was obtained.
+        terms: The numbers behind the bound, in the objective's units.
+        reason: Why the bound is infinite, in words; None if it is not.
+    """
+
+    bound: float
+    incumbent: int
+    how: How
+    terms: Mapping[str, float]
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Heuristic(Rule):
+    """A rule without a proof.
+
+    Attributes:
+        subject: What reasons call its bound.
+    """
+
+    subject: ClassVar[str] = "the bound"
+
+    @abstractmethod
+    def estimate(self, snapshot: Snapshot) -> Estimate:
+        """Return the rule's number for a snapshot without an obstacle."""
+
+    def obstacle(self, snapshot: Snapshot) -> str | None:
+        """Return why nothing can be said, in words; None if something can."""
+        return snapshot.obstacle
+
+    def assess(self, snapshot: Snapshot) -> Certificate:
+        """Return the certificate for the data and the model in the snapshot."""
+        obstacle = self.obstacle(snapshot)
+        if obstacle is not None:
+            return self._obstructed(snapshot, obstacle)
+        found = self.estimate(snapshot)
+        gap = gap_beside(snapshot, self.delta, snapshot.schedule.limit)
+        return Certificate(
+            rule=type(self).__name__,
+            bound=found.bound,
+            epsilon=float(self.epsilon),
+            delta=float(self.delta),
+            guarantee="heuristic",
+            incumbent=int(snapshot.numbers[found.incumbent]),
+            incumbent_value=float(snapshot.values[found.incumbent]),
+            n_observations=snapshot.n_observations,
+            n_excluded=snapshot.n_excluded,
+            optimality_gap=gap.bound * snapshot.scale if gap else math.inf,
+            optimality_gap_guarantee=snapshot.guarantee,
+            optimality_gap_incumbent=int(snapshot.numbers[gap.incumbent]) if gap else None,
+            reason=(found.reason or verdict(found.bound, self.epsilon, self.subject)) + snapshot.sampling_remark(),
+            terms={
+                **found.terms,
+                "maximum": found.how,
+                "test": snapshot.test,
+                "noise_std": max(p.noise_std for p in snapshot.posteriors) * snapshot.scale,
+                "jitter_std": max(p.jitter for p in snapshot.posteriors) ** 0.5 * snapshot.scale,
+                **probability_left(snapshot, found.incumbent, self.epsilon),
+                **snapshot.sampling_terms(),
+            },
+            measure=self.measure,
+        )
