@@ -74,6 +74,16 @@ def misspecified(
 
 
 @app.command()
+def model_check(
+    seeds: Annotated[int, typer.Option(min=1, help="Paths for each problem.")] = 20,
+) -> None:
+    """How often the model check holds models back that are right, and models that are wrong."""
+    from benchmarks.model_check import run
+
+    run(seeds)
+
+
+@app.command()
 def report() -> None:
     """Write RESULTS.md and the plot from whatever results there are."""
     from benchmarks.report import write

@@ -114,16 +114,21 @@ class NativeSurrogate:
         subset = thinned(len(values))
         part = _Part(points[subset], values[subset], embedding)
         estimate = _remembered(self._estimates, part, self._estimate)
-        check = self._check(part, estimate.scale)
         # The subset was standardised by its own spread; what it found is carried to the spread of all the values.
-        ratio = (estimate.scale / data.scale if subset.step > 1 else 1.0) * (check.inflation if check else 1.0)
+        ratio = estimate.scale / data.scale if subset.step > 1 else 1.0
         build = partial(self._posterior, merge_duplicates(points, data.values, np.ones(len(values))), embedding)
-        mode = build(_scaled(estimate.mode, ratio))
+        # Modes are checked by modes, whatever is sampled: so the next point is that of "map".
+        check = self._check(part, estimate.scale, sampled=False)
+        mode = build(_scaled(estimate.mode, ratio * _inflation(check)))
+        if not estimate.samples:
+            return Fit((mode,), data, sampling=estimate.sampling, check=check)
+        sample_check = self._check(part, estimate.scale, sampled=True)
+        factor = ratio * _inflation(sample_check)
         try:
-            samples = tuple(build(_scaled(sample, ratio)) for sample in estimate.samples)
+            samples = tuple(build(_scaled(sample, factor)) for sample in estimate.samples)
         except np.linalg.LinAlgError as error:
             return Fit((mode,), data, sampling=Sampling(0, 0, 0.0, str(error)), check=check)
-        return Fit(samples or (mode,), data, mode if samples else None, estimate.sampling, check)
+        return Fit(samples, data, mode, estimate.sampling, sample_check)
 
     def _estimate(self, part: "_Part") -> "_Estimate":
         """Return what is believed of the hyperparameters given these observations and no others."""
@@ -139,8 +144,8 @@ class NativeSurrogate:
         samples = () if sampling.fallback else tuple(density.unpack(sample) for sample in thetas)
         return _Estimate(scale, mode, samples, sampling)
 
-    def _check(self, part: "_Part", scale: float) -> ModelCheck | None:
-        """Return what earlier estimates say about the values that came after them."""
+    def _check(self, part: "_Part", scale: float, *, sampled: bool) -> ModelCheck | None:
+        """Return what earlier estimates, their samples or their modes, say about the values that came after them."""
         if not self._model_check:
             return None
         values = standardize(part.values).values
@@ -151,9 +156,9 @@ class NativeSurrogate:
             if not standardize(before.values).has_spread:
                 continue
             earlier = _remembered(self._estimates, before, self._estimate)
-            believed = [_scaled(each, earlier.scale / scale) for each in earlier.samples or (earlier.mode,)]
+            believed = earlier.samples if sampled and earlier.samples else (earlier.mode,)
             ahead = residuals(
-                believed,
+                [_scaled(each, earlier.scale / scale) for each in believed],
                 part.points[:end],
                 values[:end],
                 kernel=self._kernel,
@@ -301,6 +306,10 @@ def _remembered(memory: dict[int, tuple[bytes, T]], part: _Part, compute: Callab
     if size not in memory or memory[size][0] != key:
         memory[size] = (key, compute(part))
     return memory[size][1]
+
+
+def _inflation(check: ModelCheck | None) -> float:
+    return 1.0 if check is None else check.inflation
 
 
 def _scaled(parameters: Hyperparameters, ratio: float) -> Hyperparameters:

@@ -27,7 +27,8 @@ class Fit:
         mode: The posterior at the mode of the hyperparameters, by which a search chooses its next point; None if it
             is the only one.
         sampling: How the samples came about, None where nothing was sampled.
-        check: How well earlier values were predicted before they were seen; None where that was not checked.
+        check: How well earlier values were predicted before they were seen, by models such as `posteriors`; None where
+            that was not checked.
     """
 
     posteriors: tuple[Posterior, ...]
