@@ -41,17 +41,6 @@ def tune(
 
 
 @app.command()
-def problems(
-    seeds: Annotated[int, typer.Option(min=1, help="Paths for each problem.")] = 10,
-    trials: Annotated[int, typer.Option(min=5, help="Length of a path.")] = 100,
-) -> None:
-    """Stopping trials and true regrets on Branin and Hartmann-6."""
-    from benchmarks.problems import run
-
-    run(seeds, trials)
-
-
-@app.command()
 def coverage(
     draws: Annotated[int, typer.Option(min=1, help="Draws for each cell.")] = 200,
     processes: Annotated[int, typer.Option(min=1, help="Paths at a time; give each one thread.")] = 1,
@@ -64,13 +53,14 @@ def coverage(
 
 @app.command()
 def misspecified(
-    seeds: Annotated[int, typer.Option(min=1, help="Paths for each problem and sampler.")] = 20,
-    trials: Annotated[int, typer.Option(min=8, help="Length of a path.")] = 80,
+    seeds: Annotated[int, typer.Option(min=1, help="Paths for each problem.")] = 20,
+    trials: Annotated[int, typer.Option(min=8, help="Length of a path.")] = 60,
+    processes: Annotated[int, typer.Option(min=1, help="Paths at a time; give each one thread.")] = 1,
 ) -> None:
     """False stops on problems that are no draw of the model, beside Optuna's terminator."""
     from benchmarks.misspecified import run
 
-    run(seeds, trials)
+    run(seeds, trials, processes)
 
 
 @app.command()

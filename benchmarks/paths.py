@@ -1,8 +1,8 @@
 """Every stopping rule along the same paths: a stopping test never changes the path, so each is run once to its end.
 
 A path is chosen by one sampler at the mode of the hyperparameters. Along it every rule is asked at every fourth
-evaluation, at the mode or over samples of the hyperparameters ("treatment"), with the model check and, where that
-changes anything, without it. The two treatments of a path, and Optuna's terminator, are records of their own, so that
+evaluation (PRB, whose posterior paths are dear, at every eighth), at the mode or over samples of the hyperparameters
+("treatment"), with the model check and, where that changes anything, without it. The two treatments of a path, and Optuna's terminator, are records of their own, so that
 a run that is killed loses one of them at most. Records hold the bounds, not the stops: any ε can be asked for later,
 but for PRB, whose paths depend on it.
 """
@@ -38,6 +38,8 @@ from regretstop.snapshot import Snapshot
 
 DELTA = 0.05
 FIRST, EVERY = 8, 4
+# Paths are dear: PRB is asked at every second test.
+PRB_EVERY = 8
 SQRT_BETA = 2.0
 KERNELS: dict[str, type[Kernel]] = {"Matérn-5/2": Matern52, "SE": SquaredExponential}
 # What GPUCB is given to choose the points with; "exceedance" looks for more than the smallest ε of the problem.
@@ -175,7 +177,7 @@ def _ask(problem: Problem, snapshot: Snapshot, regrets: list[float], before: lis
         if rule.obstacle(snapshot) is None:
             estimate = rule.estimate(snapshot)
             note(type(rule).__name__, estimate.bound, int(snapshot.numbers[estimate.incumbent]))
-    for epsilon in problem.epsilons:
+    for epsilon in problem.epsilons if snapshot.n_observations % PRB_EVERY == 0 else ():
         name = f"PRB {epsilon:.6g}"
         if not any(_is_below(earlier.get(name), epsilon) for earlier in before):
             certificate = PRB(epsilon, DELTA).assess(snapshot)
