@@ -2,9 +2,9 @@
 
 A path is chosen by one sampler at the mode of the hyperparameters. Along it every rule is asked at every fourth
 evaluation (PRB, whose posterior paths are dear, at every eighth), at the mode or over samples of the hyperparameters
-("treatment"), with the model check and, where that changes anything, without it. The two treatments of a path, and Optuna's terminator, are records of their own, so that
-a run that is killed loses one of them at most. Records hold the bounds, not the stops: any ε can be asked for later,
-but for PRB, whose paths depend on it.
+("treatment"), with the model check and, where that changes anything, without it. The two treatments of a path, and
+Optuna's terminator, are records of their own, so that a run that is killed loses one of them at most. Records hold the
+bounds, not the stops: any ε can be asked for later, but for PRB, whose paths depend on it.
 """
 
 import math
