@@ -74,6 +74,18 @@ def model_check(
 
 
 @app.command()
+def samplers(
+    seeds: Annotated[int, typer.Option(min=1, help="Paths for each problem and sampler.")] = 5,
+    trials: Annotated[int, typer.Option(min=8, help="Length of a path.")] = 56,
+    processes: Annotated[int, typer.Option(min=1, help="Paths at a time; give each one thread.")] = 1,
+) -> None:
+    """How soon rules stop, and how good the best value is, by how the points are chosen."""
+    from benchmarks.samplers import run
+
+    run(seeds, trials, processes)
+
+
+@app.command()
 def report() -> None:
     """Write RESULTS.md and the plot from whatever results there are."""
     from benchmarks.report import write

@@ -24,11 +24,14 @@ from regretstop import (
     GPUCB,
     PRB,
     AcquisitionThreshold,
+    Categorical,
     DeltaCB,
     DeltaES,
+    Int,
     Kernel,
     Matern52,
     Observation,
+    Space,
     SquaredExponential,
     UCBbr,
 )
@@ -205,17 +208,7 @@ def _ask_terminator(
     import optuna
     from optuna.terminator import RegretBoundEvaluator
 
-    from regretstop import Categorical, Float, Int
-
-    def distribution(parameter: Any) -> optuna.distributions.BaseDistribution:
-        if isinstance(parameter, Float):
-            return optuna.distributions.FloatDistribution(parameter.low, parameter.high, log=parameter.log)
-        if isinstance(parameter, Int):
-            return optuna.distributions.IntDistribution(parameter.low, parameter.high, log=parameter.log)
-        assert isinstance(parameter, Categorical)
-        return optuna.distributions.CategoricalDistribution(parameter.choices)
-
-    distributions = {name: distribution(parameter) for name, parameter in problem.space.items()}
+    distributions = distributions_of(problem.space)
     direction = optuna.study.StudyDirection[problem.direction.upper()]
     sign = 1.0 if problem.direction == "maximize" else -1.0
     bounds: list[float | None] = []
@@ -232,6 +225,20 @@ def _ask_terminator(
             best = max(range(n), key=lambda i: sign * (history[i].value or 0.0))
             named.append(compact(regrets[best], 4))
     return {"bounds": bounds, "regrets": named}
+
+
+def distributions_of(space: Space) -> dict[str, Any]:
+    """Return Optuna's distributions of a space."""
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    found: dict[str, Any] = {}
+    for name, parameter in space.items():
+        if isinstance(parameter, Categorical):
+            found[name] = CategoricalDistribution(parameter.choices)
+        else:
+            kind = IntDistribution if isinstance(parameter, Int) else FloatDistribution
+            found[name] = kind(parameter.low, parameter.high, log=parameter.log)
+    return found
 
 
 def stop_of(record: Mapping[str, Any], rule: str, epsilon: float, rules: str = "rules") -> tuple[int, float] | None:
