@@ -36,6 +36,8 @@ class GPUCBSampler(BaseSampler):
     Args:
         beta: β of the acquisition μ + √β σ (4.0: two deviations), "theory" or "matched"; see
             `regretstop.GPUCB`.
+        exceedance: ε in the units of the objective, best that of the stopping rule: every other point is then sought
+            where something better by more than ε may still be; see `regretstop.GPUCB`. None for none.
         seed: Seed of everything random. With `n_jobs` above 1 Optuna draws new seeds.
         n_startup_trials: Trials before the model is used. As soon as the first completed one tells
             the space, they follow a scrambled Sobol sequence.
@@ -57,6 +59,7 @@ class GPUCBSampler(BaseSampler):
         self,
         *,
         beta: float | Literal["theory", "matched"] = 4.0,
+        exceedance: float | None = None,
         seed: int | None = None,
         n_startup_trials: int = 5,
         kernel: Kernel | None = None,
@@ -70,6 +73,7 @@ class GPUCBSampler(BaseSampler):
             raise ValueError(f"n_startup_trials must be an integer of at least 1, got {n_startup_trials!r}")
         self.models = Models(
             beta=beta,
+            exceedance=exceedance,
             kernel=kernel,
             noise_std=noise_std,
             hyperparameters=hyperparameters,

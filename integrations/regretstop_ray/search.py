@@ -36,6 +36,8 @@ class GPUCBSearch(Searcher):
             parameter.
         evaluated_rewards: Their metric, where it is known: then they are not run again.
         beta: β of the acquisition μ + √β σ (4.0: two deviations), "theory" or "matched"; see `regretstop.GPUCB`.
+        exceedance: ε in the units of the objective, best that of the stopping rule: every other point is then sought
+            where something better by more than ε may still be; see `regretstop.GPUCB`. None for none.
         seed: Seed of everything random; None for a fresh one.
         n_initial_points: Trials before the model is used; they follow a scrambled Sobol sequence.
         kernel: Kernel of the Gaussian process. Declared lengthscales belong to the parameters in the order of the
@@ -59,6 +61,7 @@ class GPUCBSearch(Searcher):
         evaluated_rewards: Sequence[float] | None = None,
         *,
         beta: float | Literal["theory", "matched"] = 4.0,
+        exceedance: float | None = None,
         seed: int | None = None,
         n_initial_points: int = 5,
         kernel: Kernel | None = None,
@@ -73,6 +76,7 @@ class GPUCBSearch(Searcher):
         self._seed = int(np.random.default_rng().integers(2**31)) if seed is None else seed
         options = {
             "beta": beta,
+            "exceedance": exceedance,
             "kernel": kernel,
             "noise_std": noise_std,
             "hyperparameters": hyperparameters,

@@ -42,6 +42,7 @@ def proposal(trial: optuna.trial.FrozenTrial) -> dict[str, float]:
     [
         ({"beta": -1.0}, r"beta .* -1\.0"),
         ({"beta": "best"}, "beta .* 'best'"),
+        ({"exceedance": 0.0}, r"exceedance .* 0\.0"),
         ({"n_startup_trials": 0}, "n_startup_trials .* 0"),
         ({"n_startup_trials": "5"}, "n_startup_trials .* '5'"),
         ({"noise_std": -0.1}, r"noise_std .* -0\.1"),
@@ -138,14 +139,25 @@ def test_the_same_seed_gives_the_same_trials():
     assert [t.params for t in one.trials] == [t.params for t in two.trials]
 
 
-def test_a_resumed_study_goes_on_as_an_uninterrupted_one():
+@pytest.mark.parametrize("exceedance", [None, 0.05])
+def test_a_resumed_study_goes_on_as_an_uninterrupted_one(exceedance):
     whole = new_study()
+    whole.sampler = GPUCBSampler(seed=0, exceedance=exceedance)
     whole.optimize(bumps, n_trials=10)
     parts = new_study()
     for _ in range(5):
+        parts.sampler = GPUCBSampler(seed=0, exceedance=exceedance)
         parts.optimize(bumps, n_trials=2)
-        parts.sampler = GPUCBSampler(seed=0)
     assert [t.params for t in whole.trials] == [t.params for t in parts.trials]
+
+
+def test_exceedance_changes_where_it_looks_after_the_first_trials():
+    plain, exceeding = new_study(), new_study()
+    exceeding.sampler = GPUCBSampler(seed=0, exceedance=0.05)
+    for study in (plain, exceeding):
+        study.optimize(bumps, n_trials=8)
+    assert [t.params for t in plain.trials[:5]] == [t.params for t in exceeding.trials[:5]]
+    assert [t.params for t in plain.trials[5:]] != [t.params for t in exceeding.trials[5:]]
 
 
 def test_added_trials_count():

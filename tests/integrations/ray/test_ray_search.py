@@ -38,9 +38,10 @@ def run(search, n, f=value, first=0):
     return configs
 
 
-def test_it_suggests_what_the_core_would_ask():
-    search = searcher()
-    optimizer = GPUCB(search.log.space.space, direction="minimize", seed=0)
+@pytest.mark.parametrize("options", [{}, {"exceedance": 0.1}, {"hyperparameters": "posterior", "beta": "matched"}])
+def test_it_suggests_what_the_core_would_ask(options):
+    search = searcher(**options)
+    optimizer = GPUCB(search.log.space.space, direction="minimize", seed=0, **options)
     for config in run(search, 9):
         params = optimizer.ask()
         assert search.log.space.params(config) == params
@@ -184,6 +185,7 @@ def test_evaluated_points_are_not_run_again():
         ({"mode": "minimum"}, "mode must be 'min' or 'max', got 'minimum'"),
         ({"metric": 3}, "metric must be"),
         ({"beta": -1}, "beta.*-1"),
+        ({"exceedance": -1}, "exceedance.*-1"),
         ({"seed": "zero"}, "seed.*'zero'"),
         ({"n_initial_points": 0}, "n_initial.*0"),
         ({"hyperparameters": "fixed"}, "fixed"),
