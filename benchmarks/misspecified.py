@@ -21,7 +21,7 @@ def run(seeds: int, trials: int, processes: int) -> None:
             "trials": trials,
         }
         for seed in range(seeds)
-        for treatment in TREATMENTS
         for name in NAMES
+        for treatment in TREATMENTS
     ]
     paths.run(keys, PATH, problem, processes)

@@ -11,6 +11,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,7 @@ SAMPLERS: dict[str, dict[str, Any]] = {
     "theory": {"beta": "theory"},
 }
 TERMINATOR = "Optuna's terminator"
+PATH_KEYS = ("problem", "kernel", "sampler", "seed", "trials")
 ProblemOf = Callable[[str, int], Problem]
 
 
@@ -80,8 +82,7 @@ def _run_one(task: tuple[dict[str, Any], ProblemOf]) -> dict[str, Any]:
 def run_path(key: dict[str, Any], problem_of: ProblemOf) -> dict[str, Any]:
     """Return the true regrets along one path, and each rule's bounds and the regrets of the trials that it named."""
     start = time.process_time()
-    problem = problem_of(key["problem"], key["seed"])
-    history, regrets = follow(problem, key)
+    problem, history, regrets = _followed(problem_of, **{name: key[name] for name in PATH_KEYS})
     tests = list(range(FIRST, key["trials"] + 1, EVERY))
     found: dict[str, Any]
     if key["treatment"] == TERMINATOR:
@@ -95,6 +96,13 @@ def run_path(key: dict[str, Any], problem_of: ProblemOf) -> dict[str, Any]:
         **found,
         "cpu_s": round(time.process_time() - start, 2),
     }
+
+
+@lru_cache(maxsize=1)
+def _followed(problem_of: ProblemOf, **key: Any) -> tuple[Problem, list[Observation], list[float]]:
+    """Return a path; the treatments of one path come one after the other, and it is followed once."""
+    problem = problem_of(key["problem"], key["seed"])
+    return problem, *follow(problem, key)
 
 
 def follow(problem: Problem, key: Mapping[str, Any]) -> tuple[list[Observation], list[float]]:
