@@ -249,21 +249,42 @@ def distributions_of(space: Space) -> dict[str, Any]:
     return found
 
 
-def stop_of(record: Mapping[str, Any], rule: str, epsilon: float, rules: str = "rules") -> tuple[int, float] | None:
+def stop_of(record: Mapping[str, Any], rule: str, epsilon: float, check: str = "inflated") -> tuple[int, float] | None:
     """Return after how many evaluations a rule first stopped, and the regret of the trial it named; None if never.
 
     Args:
         record: Of a path.
         rule: Its name; for PRB without its ε.
         epsilon: ε; for AcquisitionThreshold it is its own.
-        rules: "rules", or "rules without check", which is only there where it differs.
+        check: As for `answers_of`.
     """
-    name = f"PRB {epsilon:.6g}" if rule == "PRB" else rule
     level = AcquisitionThreshold().epsilon if rule == "AcquisitionThreshold" else epsilon
-    series = record.get(rules, record["rules"]).get(name)
+    return next(((n, regret) for n, bound, regret in answers_of(record, rule, epsilon, check) if bound < level), None)
+
+
+def answers_of(
+    record: Mapping[str, Any], rule: str, epsilon: float, check: str = "inflated"
+) -> list[tuple[int, float, float]]:
+    """Return what a rule said: after how many evaluations, its bound, and the regret of the trial that it named.
+
+    Args:
+        record: Of a path.
+        rule: Its name; for PRB without its ε.
+        epsilon: ε of PRB.
+        check: What is done where the model check objects (κ > 1): deviations are "inflated", as the rules have it;
+            "gate", nothing is said; or "without", nothing is done. PRB is not asked again once it has stopped with
+            inflated deviations, not even behind the gate.
+    """
+    rules = record.get("rules without check", record["rules"]) if check == "without" else record["rules"]
+    series = rules.get(f"PRB {epsilon:.6g}" if rule == "PRB" else rule)
     if series is None:
-        return None
-    for n, bound, regret in zip(record["tests"], series["bounds"], series["regrets"], strict=True):
-        if bound is not None and bound < level:
-            return n, math.inf if regret is None else regret
-    return None
+        return []
+    # Optuna's terminator has no model that could be checked.
+    inflations = record.get("inflations", [1.0] * len(record["tests"]))
+    return [
+        (n, math.inf if bound is None else bound, math.inf if regret is None else regret)
+        for n, inflation, bound, regret in zip(
+            record["tests"], inflations, series["bounds"], series["regrets"], strict=True
+        )
+        if (bound, regret) != (None, None) and (check != "gate" or inflation <= 1.0)
+    ]
