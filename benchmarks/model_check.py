@@ -71,7 +71,8 @@ def section() -> list[str]:
                 found = [c["inflation"] for r in paths for c in r["checks"][treatment] if c["n"] == n]
                 held = sum(inflation > 1.0 for inflation in found)
                 count = rate(held, len(found)) if name == "all draws" else f"{held}/{len(found)}"
-                row[f"n = {n}"] = count + "".join(f", {q:.2f}" for q in np.quantile(found, [0.5, 0.9]))
+                quantiles = np.quantile(found, [0.5, 0.9]) if found else ()
+                row[f"n = {n}"] = count + "".join(f", {q:.2f}" for q in quantiles)
             rows.append(row)
     low, high = _LENGTHSCALES
     return [
