@@ -17,11 +17,11 @@ def speed(
     """
     from rich.markdown import Markdown
 
-    from benchmarks import report
+    from benchmarks import report, speed_report
     from benchmarks.progress import console
     from benchmarks.speed import run
 
-    console.print(Markdown("\n\n".join(report.speed(run(repetitions)))))
+    console.print(Markdown("\n\n".join(speed_report.speed(run(repetitions)))))
     report.write()
 
 
@@ -32,11 +32,11 @@ def tune(
     """Times of the Ray Tune adapter, beside Optuna's searcher."""
     from rich.markdown import Markdown
 
-    from benchmarks import report
+    from benchmarks import report, tune_report
     from benchmarks.progress import console
     from benchmarks.tune import run
 
-    console.print(Markdown("\n\n".join(report.tune(run(repetitions)))))
+    console.print(Markdown("\n\n".join(tune_report.tune(run(repetitions)))))
     report.write()
 
 
@@ -87,7 +87,7 @@ def samplers(
 
 @app.command()
 def report() -> None:
-    """Write RESULTS.md and the plot from whatever results there are."""
+    """Write RESULTS.md and its picture from whatever results there are."""
     from benchmarks.report import write
 
     write()

@@ -1,6 +1,6 @@
 """Problems that are no draw of the model: test functions, a step, heavy-tailed noise, and tables of real tuning jobs.
 
-All are minimised, and ε is 1 % and 5 % of the range of the values over the space.
+All are minimised, and ε is a share of the range of the values over the space.
 """
 
 import json
@@ -37,6 +37,7 @@ NAMES = (
     "SVM",
     "boosting",
 )
+SHARES = (0.01, 0.05)
 TABLES = Path(__file__).parent / "data"
 _RATES = np.logspace(-2, 0, 9)
 _DEPTHS = range(1, 7)
@@ -76,7 +77,7 @@ def _problem(
     span: float,
     noise: Callable[[np.random.Generator], float] = lambda _: 0.0,
 ) -> Problem:
-    return Problem(space, objective, minimum, (0.01 * span, 0.05 * span), noise=noise)
+    return Problem(space, objective, minimum, tuple(share * span for share in SHARES), noise=noise)
 
 
 def _table(name: str, space: Space) -> Problem:
