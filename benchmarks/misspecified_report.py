@@ -42,6 +42,8 @@ def section() -> list[str]:
         _about(records),
         *(part for level in levels for part in (_conclusion(records, level), table(_summary(records, level)))),
         f"![false stops against stopping times](results/{PICTURE.name})",
+        f"Each problem, ε = {_percent(0)}, the model check as it is by default; marks that would hide each other are "
+        "set side by side.",
         *(part for level in levels for part in _details(records, level)),
         "### Bounds below the true regret",
         "On how many paths a bound was below the true regret of the trial that it is about at any test, and at how "
@@ -84,8 +86,8 @@ def _censored(records: Records) -> str:
     if not n_unknown:
         return ""
     return (
-        "PRB is not asked again after it has stopped with inflated deviations: behind a gate it might still have "
-        f"stopped later on {n_unknown} paths (of either ε), which count as not stopped. "
+        "PRB is not asked again after it has stopped with inflated deviations, so behind a gate it might still have "
+        f"stopped later; such paths ({n_unknown}, of either ε) count as not stopped. "
     )
 
 
