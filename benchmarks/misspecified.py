@@ -5,7 +5,8 @@ from benchmarks.misspecified_problems import NAMES, problem
 from benchmarks.records import RESULTS
 
 PATH = RESULTS / "misspecified.jsonl"
-SAMPLER = "exceedance"
+# GPUCB at its defaults first.
+SAMPLERS = ("√β = 2", "exceedance")
 TREATMENTS = ("map", "posterior", paths.TERMINATOR)
 
 
@@ -15,11 +16,12 @@ def run(seeds: int, trials: int, processes: int) -> None:
         {
             "problem": name,
             "kernel": "Matérn-5/2",
-            "sampler": SAMPLER,
+            "sampler": sampler,
             "treatment": treatment,
             "seed": seed,
             "trials": trials,
         }
+        for sampler in SAMPLERS
         for seed in range(seeds)
         for name in NAMES
         for treatment in TREATMENTS
