@@ -87,7 +87,7 @@ def samplers(
 
 @app.command()
 def report() -> None:
-    """Write RESULTS.md and its picture from whatever results there are."""
+    """Write RESULTS.md and its pictures from whatever results there are."""
     from benchmarks.report import write
 
     write()

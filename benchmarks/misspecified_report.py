@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks import misspecified
 from benchmarks.misspecified_picture import draw
 from benchmarks.misspecified_problems import SHARES
-from benchmarks.paths import DELTA, TERMINATOR, answers_of, stop_of
+from benchmarks.paths import DELTA, EVERY, PRB_EVERY, TERMINATOR, answers_of, stop_of
 from benchmarks.records import RESULTS, read
 from benchmarks.stops import (
     CASES,
@@ -26,34 +26,45 @@ from benchmarks.stops import (
 )
 from benchmarks.tables import rate, sources, spread, table
 
-PICTURE = RESULTS / "misspecified.png"
 Records = Sequence[Mapping[str, Any]]
+# By sampler: what it is, and where its picture goes.
+_SAMPLERS = {
+    "√β = 2": ("Points chosen by `GPUCB` at its defaults", "misspecified.png"),
+    "exceedance": ("Points chosen with exceedance sampling of the smaller ε", "misspecified-exceedance.png"),
+}
 
 
 def section() -> list[str]:
-    """Return the Markdown, and draw the picture; nothing where there are no records."""
+    """Return the Markdown, and draw the pictures; nothing where there are no records."""
     records = read(misspecified.PATH)
     if not records:
         return []
-    draw(records, PICTURE)
+    parts = ["## Where the model is wrong", _about(records)]
+    for sampler, (words, picture) in _SAMPLERS.items():
+        paths = [record for record in records if record["sampler"] == sampler]
+        if paths:
+            draw(paths, RESULTS / picture)
+            parts += [f"### {words}", *_of_sampler(paths, picture)]
+    return parts
+
+
+def _of_sampler(records: Records, picture: str) -> list[str]:
     levels = range(len(SHARES))
     return [
-        "## Where the model is wrong",
-        _about(records),
         *(part for level in levels for part in (_conclusion(records, level), table(_summary(records, level)))),
-        f"![false stops against stopping times](results/{PICTURE.name})",
+        f"![false stops against stopping times](results/{picture})",
         f"Each problem, ε = {_percent(0)}, the model check as it is by default; marks that would hide each other are "
         "set side by side.",
         *(part for level in levels for part in _details(records, level)),
-        "### Bounds below the true regret",
+        "#### Bounds below the true regret",
         "On how many paths a bound was below the true regret of the trial that it is about at any test, and at how "
         "many of the tests. PRB is asked for the smaller ε, until it stops.",
         table(_violations(records)),
-        "### What a proof costs",
+        "#### What a proof costs",
         "The bound of the certified gap over that of UCBbr at the same tests, and how long it took to stop over how "
         f"long UCBbr took, where both did ({_shares()}); medians (quartiles).",
         table(_ratios(records)),
-        "### How good the paths were",
+        "#### How good the paths were",
         "The regret of the best trial of all, without noise, and after how many evaluations the first one within ε "
         "had been found, on the paths where one was; medians (quartiles).",
         table(_oracle(records)),
@@ -62,11 +73,10 @@ def section() -> list[str]:
 
 def _about(records: Records) -> str:
     lengths = " or ".join(str(n) for n in sorted({record["trials"] for record in records}))
-    first, second = records[0]["tests"][:2]
     return (
-        f"Paths of {lengths} evaluations by `GPUCB` (β = 4, exceedance sampling of the smaller ε, the mode of the "
-        f"hyperparameters), {len({record['seed'] for record in records})} seeds a problem; every rule is asked along "
-        f"the same paths, at every {second - first}th evaluation from {first} on (PRB at every second of these tests). "
+        f"Paths of {lengths} evaluations by `GPUCB` at the mode of the hyperparameters, "
+        f"{len({record['seed'] for record in records})} seeds a problem. Every rule is asked along the same paths, at "
+        f"every {EVERY}th evaluation from {records[0]['tests'][0]} on (PRB at every {PRB_EVERY}th). "
         f"ε is {_shares()} of the range of the values, δ = {DELTA}; AcquisitionThreshold has an ε of its own. A stop "
         "is false if the regret of the trial that the rule names (for Optuna's terminator, the best one seen) is above "
         "ε. Where the model check objects (κ > 1), deviations are “inflated”, as is the default; by a “gate” the rule "

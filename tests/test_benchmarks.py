@@ -121,7 +121,7 @@ def test_the_report_covers_whatever_is_there(tmp_path: Path, monkeypatch: pytest
         monkeypatch.setattr(module, "PATH", tmp_path / f"{module.__name__}.jsonl")
     monkeypatch.setattr(speed_report, "PATHS", (tmp_path / "speed.json", tmp_path / "speed-one-thread.json"))
     monkeypatch.setattr(tune_report, "PATH", tmp_path / "tune.json")
-    monkeypatch.setattr(misspecified_report, "PICTURE", tmp_path / "misspecified.png")
+    monkeypatch.setattr(misspecified_report, "RESULTS", tmp_path)
     target = tmp_path / "RESULTS.md"
     report.write(target)
     assert "##" not in target.read_text()

@@ -20,6 +20,7 @@ def record(
     rules = dict.fromkeys(("certified gap", "calibrated gap", "PRB 0.1", "PRB 0.5"), SILENT)
     return {
         "problem": problem,
+        "sampler": "√β = 2",
         "treatment": treatment,
         "seed": seed,
         "trials": 20,
@@ -35,7 +36,7 @@ def record(
 
 def report_of(found: list[dict[str, Any]], folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(misspecified, "PATH", folder / "misspecified.jsonl")
-    monkeypatch.setattr(misspecified_report, "PICTURE", folder / "misspecified.png")
+    monkeypatch.setattr(misspecified_report, "RESULTS", folder)
     for one in found:
         records.append(misspecified.PATH, one)
     return "\n\n".join(misspecified_report.section())
@@ -105,3 +106,21 @@ def test_optunas_terminator_has_rows_of_its_own(tmp_path: Path, monkeypatch: pyt
     assert "Optuna's terminator: A." in text
     assert "| Optuna's terminator |  |  | 1/1 | 1/1 (21–100 %) | 1 of 1 | A 1/1 | 12 |" in text
     assert "| UCBbr" not in text
+
+
+def test_samplers_are_reported_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = report_of([record(0, RIGHT), record(0, FALSE, sampler="exceedance")], tmp_path, monkeypatch)
+    defaults, exceedance = text[: text.index("### Points chosen with")], text[text.index("### Points chosen with") :]
+    assert "UCBbr (map): none" in defaults
+    assert "| UCBbr | map | inflated | 1/1 | 0/1 (0–79 %) |" in defaults
+    assert "UCBbr (map): A" in exceedance
+    assert "| UCBbr | map | inflated | 1/1 | 1/1 (21–100 %) |" in exceedance
+    for picture in ("misspecified.png", "misspecified-exceedance.png"):
+        assert (tmp_path / picture).stat().st_size > 0
+        assert f"(results/{picture})" in text
+
+
+def test_every_sampler_of_the_benchmark_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [record(0, RIGHT, sampler=sampler) for sampler in misspecified.SAMPLERS]
+    text = report_of(found, tmp_path, monkeypatch)
+    assert text.count("### Points chosen") == len(misspecified.SAMPLERS)

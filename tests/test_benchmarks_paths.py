@@ -124,6 +124,7 @@ def test_what_a_record_says_of_a_stop() -> None:
 def test_a_killed_run_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(misspecified, "PATH", tmp_path / "misspecified.jsonl")
     monkeypatch.setattr(misspecified, "NAMES", ("boosting",))
+    monkeypatch.setattr(misspecified, "SAMPLERS", ("exceedance",))
     monkeypatch.setattr(misspecified, "TREATMENTS", ("map", "posterior"))
     misspecified.run(1, 8, 1)
     first = misspecified.PATH.read_text()
