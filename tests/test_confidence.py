@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 from scipy.stats.qmc import Sobol
 
-from regretstop import Categorical, Float, Int, Matern52, Space, SquaredExponential
+from regretstop import GPUCB, Categorical, Float, Int, Matern52, OptimalityGap, Space, SquaredExponential
 from regretstop.bound import theory_sqrt_beta
 from regretstop.confidence import Grid, RiskLedger, kernel_slopes, log_pi, slope_levels
 from regretstop.kernels import Kernel
 from regretstop.rules.gap import ledger_for, log_n_exact, sloped_axes
 from tests.draws import FourierDraws, cube_grid
+from tests.histories import declared
 
 KERNELS: list[type[Kernel]] = [Matern52, SquaredExponential]
 
@@ -163,6 +164,11 @@ def grid(slopes: list[float], counts: list[float], n_exact: float = 1.0) -> Grid
         ([30.0, 5.0], [5.0, math.inf], 1.0, 0.5, 5 * 5),
         # One of 5,000 values is dearer than its 60 cells.
         ([30.0, 5.0], [5000.0, math.inf], 1.0, 0.5, 60 * 10),
+        # A billionth of a slope needs one cell, whatever the count.
+        ([1e-9], [10_000.0], 1.0, 0.5, 1),
+        # 10,000 integers: cells of two values each, or every value where cells would be smaller still.
+        ([100.0], [10_000.0], 1.0, 0.01, 5_000),
+        ([100.0], [10_000.0], 1.0, 0.001, 10_000),
         # Both exact.
         ([30.0, 50.0], [5.0, 6.0], 1.0, 0.5, 30),
     ],
@@ -211,6 +217,16 @@ def test_finite_grids() -> None:
     assert grid([], [], 12.0).is_finite
     assert grid([], [], 12.0).log_size(0.1) == pytest.approx(math.log(12.0))
     assert not grid([1.0], [math.inf]).is_finite
+
+
+@pytest.mark.parametrize(("lengthscale", "exact"), [(5.0, False), (0.3, True)])
+def test_an_integer_axis_counts_by_the_smaller_of_values_and_cells(lengthscale: float, exact: bool) -> None:
+    space = Space({"n": Int(0, 9_999)})
+    optimizer = GPUCB(space, seed=0, **declared(space, lengthscale=lengthscale, noise_std=0.01))
+    for n in range(0, 10_000, 700):
+        optimizer.tell({"n": n}, math.sin(n / 3000.0))
+    n_grid = math.exp(float(optimizer.certificate(OptimalityGap(0.1)).terms["log_n_grid"]))
+    assert n_grid == pytest.approx(10_000.0) if exact else 100.0 < n_grid < 2_000.0
 
 
 def test_which_axes_need_a_slope() -> None:

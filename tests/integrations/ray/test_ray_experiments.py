@@ -56,6 +56,38 @@ def test_kill(tmp_path):
     assert any(b"regret_bound" in f.read_bytes() for f in Path(results.experiment_path).glob("*/events*"))
 
 
+def test_samples_of_the_hyperparameters(tmp_path):
+    search = GPUCBSearch(seed=0, hyperparameters="posterior")
+    results = experiment(
+        tmp_path, objectives.one_report, search, RegretBoundStopper(search, epsilon=1e-9), num_samples=9
+    )
+    certificate = certificate_of(results)
+    assert (len(results), certificate.n_observations) == (9, 9)
+    assert (certificate.terms["n_samples"], certificate.terms["sampling"]) == (8, "HMC")
+
+
+@pytest.mark.parametrize(
+    ("domain", "words"),
+    [
+        (
+            tune.choice([{"lr": tune.uniform(0, 1)}, {"depth": tune.randint(1, 4)}]),
+            "conditional, which is not modelled",
+        ),
+        (tune.sample_from(lambda config: config["x"] if config["x"] > 0 else 0.0), "Function"),
+    ],
+)
+def test_a_conditional_space_is_refused_before_the_first_trial(tmp_path, domain, words):
+    conditional = {"x": tune.uniform(0, 1), "model": domain}
+    search = GPUCBSearch(seed=0)
+    with pytest.raises(Exception, match=f"'model'.*{words}"):
+        experiment(
+            tmp_path, objectives.one_report, search, RegretBoundStopper(search, epsilon=0.1), param_space=conditional
+        )
+    with pytest.raises(ValueError, match=f"'model'.*{words}"):
+        RegretBoundStopper(**ALONE | {"space": conditional})
+    assert not list(tmp_path.glob("*/*/params.json"))
+
+
 def test_drain_lets_running_trials_end(tmp_path):
     search = GPUCBSearch(seed=0)
     stopper = RegretBoundStopper(search, epsilon=EPSILON, on_stop="drain")
