@@ -42,6 +42,26 @@ class FourierDraws:
         omega = self._frequencies[:, axis]
         return (np.cos(angles) * omega) @ self._sines - (np.sin(angles) * omega) @ self._cosines
 
+    def largest_slopes(self, points: np.ndarray, axis: int, n_steps: int = 20) -> np.ndarray:
+        """Return for each draw the largest |∂f/∂x_axis| found in the unit cube, shape (n_draws,).
+
+        The best of the points, climbed from by normalised gradient steps that shrink; less than the supremum, if so
+        by little.
+        """
+        size = np.abs(self.slopes(points, axis))
+        best, x = size.max(axis=0), points[size.argmax(axis=0)]
+        omega = self._frequencies[:, axis]
+        for step in 0.05 * 0.8 ** np.arange(n_steps):
+            angles = x @ self._frequencies.T  # a point for each draw: shape (n_draws, M), as the weights transposed
+            sines, cosines = np.sin(angles), np.cos(angles)
+            slope = np.sum(omega * (cosines * self._sines.T - sines * self._cosines.T), axis=1)
+            best = np.maximum(best, np.abs(slope))
+            weights = -omega * (sines * self._sines.T + cosines * self._cosines.T) * np.sign(slope)[:, None]
+            gradient = weights @ self._frequencies
+            gradient /= np.linalg.norm(gradient, axis=1, keepdims=True)
+            x = np.clip(x + step * gradient, 0.0, 1.0)
+        return best
+
 
 def cube_grid(dim: int, n: int) -> np.ndarray:
     """Return the points of a grid with n points per axis of the unit cube, borders included; shape (n^d, d)."""

@@ -1,6 +1,7 @@
 """Where the risk goes: slope levels by simulation, grids by hand, and a ledger that never overspends."""
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -8,13 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
+from scipy.stats.qmc import Sobol
 
-from regretstop import Categorical, Float, Int, Matern52, Space, SquaredExponential
+from regretstop import GPUCB, Categorical, Float, Int, Matern52, OptimalityGap, Space, SquaredExponential
 from regretstop.bound import theory_sqrt_beta
 from regretstop.confidence import Grid, RiskLedger, kernel_slopes, log_pi, slope_levels
 from regretstop.kernels import Kernel
 from regretstop.rules.gap import ledger_for, log_n_exact, sloped_axes
 from tests.draws import FourierDraws, cube_grid
+from tests.histories import declared
 
 KERNELS: list[type[Kernel]] = [Matern52, SquaredExponential]
 
@@ -24,25 +27,36 @@ each_kernel = pytest.mark.parametrize("kernel", KERNELS)
 # ---- Slopes ------------------------------------------------------------------------------------------------------
 
 
-def largest_slopes(kernel: type[Kernel], lengthscales: list[float], n_draws: int, seed: int = 0) -> np.ndarray:
-    """Return max |∂_j f| over a dense grid, shape (n_draws, d); the frequencies change every 50 draws."""
-    rng = np.random.default_rng(seed)
+@lru_cache
+def largest_slopes(kernel: type[Kernel], lengthscales: tuple[float, ...], n_draws: int) -> np.ndarray:
+    """Return max |∂_j f| over the unit cube, shape (n_draws, d); the frequencies change every 50 draws.
+
+    On a line over a dense grid; beyond, the best of Sobol points is climbed from.
+    """
+    rng = np.random.default_rng(0)
     dim = len(lengthscales)
-    points = cube_grid(dim, {1: 401, 2: 41}[dim])
+    points = cube_grid(dim, 401) if dim == 1 else Sobol(dim, rng=0).random(512)
     batches: list[np.ndarray] = []
     for _ in range(n_draws // 50):
-        draws = FourierDraws(kernel, lengthscales, 50, rng)
-        batches.append(np.stack([np.abs(draws.slopes(points, j)).max(axis=0) for j in range(dim)], axis=1))
+        draws = FourierDraws(kernel, lengthscales, 50, rng, n_features=512)
+        batches.append(np.stack([draws.largest_slopes(points, j) for j in range(dim)], axis=1))
     return np.concatenate(batches)
 
 
-SLOPE_CASES = [[0.1], [1.0], [0.1, 0.1], [1.0, 1.0], [0.1, 1.0]]
+# Short, long and mixed lengthscales in every dimension.
+SLOPE_CASES = [(scale,) * dim for dim in range(1, 7) for scale in (0.15, 2.0)]
+SLOPE_CASES += [tuple((0.15, 2.0, 0.5)[j % 3] for j in range(dim)) for dim in range(2, 7)]
+
+
+def n_simulated(lengthscales: tuple[float, ...]) -> int:
+    """Return how many draws to look at: fewer where each is dear."""
+    return 400 if len(lengthscales) <= 2 else 100
 
 
 @each_kernel
 @pytest.mark.parametrize("lengthscales", SLOPE_CASES, ids=str)
-def test_slope_levels_fail_no_more_often_than_they_may(kernel: type[Kernel], lengthscales: list[float]) -> None:
-    n = 400
+def test_slope_levels_fail_no_more_often_than_they_may(kernel: type[Kernel], lengthscales: tuple[float, ...]) -> None:
+    n = n_simulated(lengthscales)
     slopes = largest_slopes(kernel, lengthscales, n)
     for risk in (0.3, 0.05):
         levels = kernel_slopes(kernel(), np.array(lengthscales), 0.0, risk=risk)
@@ -54,10 +68,10 @@ def test_slope_levels_fail_no_more_often_than_they_may(kernel: type[Kernel], len
 
 @each_kernel
 @pytest.mark.parametrize("lengthscales", SLOPE_CASES, ids=str)
-def test_expected_suprema_are_bounded(kernel: type[Kernel], lengthscales: list[float]) -> None:
+def test_expected_suprema_are_bounded(kernel: type[Kernel], lengthscales: tuple[float, ...]) -> None:
     """The level at a risk of d, where τ √(2 log(d/risk)) vanishes, is the bound m_j on the mean itself."""
     dim = len(lengthscales)
-    means = largest_slopes(kernel, lengthscales, 400).mean(axis=0)
+    means = largest_slopes(kernel, lengthscales, n_simulated(lengthscales)).mean(axis=0)
     stds = math.sqrt(kernel.curvature) / np.array(lengthscales)
     risk = 0.5
     suprema = kernel_slopes(kernel(), np.array(lengthscales), 0.0, risk=risk) - stds * math.sqrt(
@@ -69,7 +83,7 @@ def test_expected_suprema_are_bounded(kernel: type[Kernel], lengthscales: list[f
 @each_kernel
 def test_levels_hold_for_all_settings_of_the_other_axes_at_once(kernel: type[Kernel]) -> None:
     """Thirty independent copies, which is the worst that thirty categories can be."""
-    slopes = largest_slopes(kernel, [0.3], 1500).reshape(-1, 30).max(axis=1)
+    slopes = largest_slopes(kernel, (0.3,), 1500).reshape(-1, 30).max(axis=1)
     risk = 0.3
     levels = kernel_slopes(kernel(), np.array([0.3]), math.log(30.0), risk=risk)
     violations = int(np.sum(slopes > levels[0]))
@@ -82,7 +96,7 @@ def test_levels_hold_for_all_settings_of_the_other_axes_at_once(kernel: type[Ker
 @each_kernel
 def test_the_simulation_can_fail(kernel: type[Kernel]) -> None:
     """The paper's a = b = 1, P(sup |∂f| > L) ≤ exp(−L²), is false for these kernels; the same check says so."""
-    slopes = largest_slopes(kernel, [0.33, 0.33], 100)
+    slopes = largest_slopes(kernel, (0.33, 0.33), 100)
     risk = 0.05
     level = math.sqrt(math.log(2.0 / risk))
     violations = int(np.sum(np.any(slopes > level, axis=1)))
@@ -150,6 +164,11 @@ def grid(slopes: list[float], counts: list[float], n_exact: float = 1.0) -> Grid
         ([30.0, 5.0], [5.0, math.inf], 1.0, 0.5, 5 * 5),
         # One of 5,000 values is dearer than its 60 cells.
         ([30.0, 5.0], [5000.0, math.inf], 1.0, 0.5, 60 * 10),
+        # A billionth of a slope needs one cell, whatever the count.
+        ([1e-9], [10_000.0], 1.0, 0.5, 1),
+        # 10,000 integers: cells of two values each, or every value where cells would be smaller still.
+        ([100.0], [10_000.0], 1.0, 0.01, 5_000),
+        ([100.0], [10_000.0], 1.0, 0.001, 10_000),
         # Both exact.
         ([30.0, 50.0], [5.0, 6.0], 1.0, 0.5, 30),
     ],
@@ -198,6 +217,16 @@ def test_finite_grids() -> None:
     assert grid([], [], 12.0).is_finite
     assert grid([], [], 12.0).log_size(0.1) == pytest.approx(math.log(12.0))
     assert not grid([1.0], [math.inf]).is_finite
+
+
+@pytest.mark.parametrize(("lengthscale", "exact"), [(5.0, False), (0.3, True)])
+def test_an_integer_axis_counts_by_the_smaller_of_values_and_cells(lengthscale: float, exact: bool) -> None:
+    space = Space({"n": Int(0, 9_999)})
+    optimizer = GPUCB(space, seed=0, **declared(space, lengthscale=lengthscale, noise_std=0.01))
+    for n in range(0, 10_000, 700):
+        optimizer.tell({"n": n}, math.sin(n / 3000.0))
+    n_grid = math.exp(float(optimizer.certificate(OptimalityGap(0.1)).terms["log_n_grid"]))
+    assert n_grid == pytest.approx(10_000.0) if exact else 100.0 < n_grid < 2_000.0
 
 
 def test_which_axes_need_a_slope() -> None:

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from regretstop import GPUCB, PRB, Certificate, Float, Matern52, OptimalityGap, Space, SquaredExponential, UCBbr
+from regretstop import (
+    GPUCB,
+    PRB,
+    Certificate,
+    DeltaCB,
+    Float,
+    Matern52,
+    OptimalityGap,
+    Space,
+    SquaredExponential,
+    UCBbr,
+)
 from regretstop.kernels import Embedding, Kernel
 from regretstop.likelihood import Hyperparameters
 from regretstop.model_check import ModelCheck, blocks, judge, residuals
@@ -417,6 +429,7 @@ RULES: dict[str, Rule] = {
     "gap": OptimalityGap(0.1),
     "calibrated gap": OptimalityGap(0.1, beta=4.0),
     "PRB": PRB(20.0),
+    "DeltaCB": DeltaCB(0.1),
 }
 
 
@@ -437,6 +450,32 @@ def test_a_misfit_makes_every_bound_larger(name: str, treatment: str) -> None:
     assert checked.terms["inflation"] > 1.0
     assert unchecked.bound < checked.bound
     assert unchecked.optimality_gap < checked.optimality_gap
+
+
+@each_treatment
+@pytest.mark.parametrize("name", RULES)
+def test_the_noise_is_named_as_it_was_declared_or_fitted(name: str, treatment: str) -> None:
+    """The bound counts it κ times; what a user reads is the noise."""
+    declared = told(*changing(), treatment, noise_std=0.1).certificate(RULES[name])
+    assert declared.terms["inflation"] > 1.0
+    assert declared.terms["noise_std"] == pytest.approx(0.1, rel=1e-12)
+    checked, unchecked = (told(*changing(), treatment, model_check=on).certificate(RULES[name]) for on in (True, False))
+    assert checked.terms["inflation"] > 1.0
+    assert checked.terms["noise_std"] == pytest.approx(unchecked.terms["noise_std"], rel=1e-12)
+
+
+@each_treatment
+def test_so_does_the_remark_that_noise_alone_keeps_the_bound_up(treatment: str) -> None:
+    """Its number of observations follows from the inflated noise, which is what the bound is made of."""
+    checked, unchecked = (
+        told(*changing(), treatment, noise_std=0.1, model_check=on).certificate(UCBbr(1e-3)) for on in (True, False)
+    )
+    numbers: list[float] = []
+    for certificate in (checked, unchecked):
+        found = re.search(r"noise of deviation 0\.1 alone keeps it there until about (\d+) obs", certificate.reason)
+        assert found is not None
+        numbers.append(float(found[1]) / (certificate.terms["sqrt_alpha"] + certificate.terms["sqrt_eta"]) ** 2)
+    assert numbers[0] / numbers[1] == pytest.approx(float(checked.terms["inflation"]) ** 2, rel=1e-3)
 
 
 @each_treatment

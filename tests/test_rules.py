@@ -409,6 +409,9 @@ def test_adding_samples_never_lowers_the_bound_of_a_trial(
     assert some.incumbent == more.incumbent == snapshot.numbers[trial]
     assert more.bound >= some.bound * (1 - 1e-9)
     assert more.optimality_gap >= some.optimality_gap * (1 - 1e-9)
+    for rule in (OptimalityGap(1.0, beta=4.0), DeltaCB(1.0), AcquisitionThreshold(1.0)):
+        fewer, all_of_them = (rule.assess(of_samples(snapshot, chosen, trial)) for chosen in (samples[:n], samples))
+        assert all_of_them.bound >= fewer.bound * (1 - 1e-9)
     # The worst of all is the worst of each: nothing is averaged.
     each = [UCBbr(1.0).assess(of_samples(snapshot, [k], trial)) for k in range(8)]
     assert more.bound == pytest.approx(max(c.bound for c in each))

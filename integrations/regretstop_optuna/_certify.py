@@ -64,9 +64,10 @@ def obstacle_of(trials: Sequence[FrozenTrial], joint: Distributions) -> str | No
     """Return why the model does not describe the study, None if it does."""
     unmodelled = unmodelled_parameters(trials, joint)
     if unmodelled:
+        one, names = len(unmodelled) == 1, ", ".join(map(repr, unmodelled))
         return (
-            f"not all trials have {', '.join(map(repr, unmodelled))} in common, with one range: "
-            "the model does not cover conditional or re-ranged parameters"
+            f"{names} {'is' if one else 'are'} not in every trial with the same range, and the model covers neither "
+            "conditional parameters nor ranges that change"
         )
     if any(key.split(":")[0] == "constraints" for t in trials for key in t.system_attrs):
         return "the study has constraints, which the model does not cover"

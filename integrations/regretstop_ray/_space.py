@@ -196,6 +196,11 @@ def _parameter(domain: sample.Domain) -> tuple[Parameter, float | int | None]:
     log = isinstance(sampler, sample.LogUniform)
     if isinstance(domain, sample.Categorical):
         return Categorical(_flat_choices(domain.categories)), None
+    if isinstance(domain, sample.Function):
+        raise ValueError(
+            "a Function (tune.sample_from) may depend on other parameters, which makes the space conditional, and that "
+            "is not modelled: compute the value in the trainable, or use a domain such as tune.uniform"
+        )
     if not (log or isinstance(sampler, sample.Uniform)) or not isinstance(domain, sample.Float | sample.Integer):
         raise ValueError(
             f"a regret bound needs a bounded range, which {type(domain).__name__} sampled by "

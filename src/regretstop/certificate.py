@@ -38,8 +38,9 @@ class Certificate:
         epsilon: ε, the tolerance asked for, in the objective's units.
         delta: δ, the risk asked for: the probability that the bound may fail.
         guarantee: What the bound is: "theorem" (the user declared kernel and noise, and every
-            precondition held), "model" (the same, given estimated hyperparameters) or "heuristic"
-            (no proof at these settings).
+            precondition held; no noise is enough where every point of the space was evaluated),
+            "model" (the same, given estimated hyperparameters) or "heuristic" (no proof at these
+            settings).
         incumbent: Number of the certified trial; None if there is none.
         incumbent_value: Its observed value, in the objective's own sign and units.
         n_observations: Number of completed observations that entered the fit.
@@ -162,6 +163,8 @@ class Certificate:
         if self.measure != "regret":
             return self._signal(trial)
         claim = f"the optimum is at most {rounded_up(self.bound)} better than"
+        if self.terms.get("maximum") == "evaluated":
+            return [f"Given that there is no noise, as you declared, {claim} {trial}."]
         if self.guarantee == "heuristic":
             return [f"The rule estimates that {claim} {trial};", "no proof at these settings."]
         return [

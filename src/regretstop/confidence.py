@@ -144,8 +144,9 @@ def _expected_suprema(kernel: type[Kernel], lengthscales: tuple[float, ...], log
     cells = np.maximum(np.ceil(math.sqrt(d) * omega[:, None, None, :] / (2.0 * radii[..., None])), 1.0)
     widths = np.sqrt(2.0 * (math.log(2.0) + log_n_copies + np.sum(np.log(cells), axis=-1)))
     increments = np.minimum(radii[..., :-1], 2.0 * tau[:, None, None]) * widths[..., 1:]
-    # The tail of the sum is below its last term: widths grow like √i while radii halve at least.
-    totals = tau[:, None] * widths[..., 0] + np.sum(increments, axis=-1) + increments[..., -1]
+    # All levels beyond the last sum to at most √(1 + 2d) times its term, see the proof.
+    tails = math.sqrt(1.0 + 2.0 * d) * increments[..., -1]
+    totals = tau[:, None] * widths[..., 0] + np.sum(increments, axis=-1) + tails
     return tuple(np.min(totals, axis=1).tolist())
 
 

@@ -35,6 +35,8 @@ _SAMPLER_N_L = 10.0
 # With fewer observations no posterior says anything.
 _FEWEST = 3
 _UNVISITED_TRIES = 64
+# Coordinates that are closer differ by rounding.
+_SAME_POINT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -286,8 +288,28 @@ class GPUCB:
             check=fit.check if fit else None,
             schedule=schedule,
             next_test=due.following,
+            optimum=self._optimum(data),
             last=(data.points[-1], float(fit.data.values[-1])) if fit else None,
         )
+
+    def _optimum(self, data: _Encoded) -> int | None:
+        """Return the index, among the observations in the space, of a point that is known to be optimal; None if none.
+
+        Every point of the space must have been evaluated, and its value be the objective itself: the surrogate was
+        told that there is no noise, and no two evaluations of a point contradict that.
+        """
+        if self.space.size > len(data.values):
+            return None
+        points, values = data.points[data.inside], data.values[data.inside]
+        snapped = self.space.snap(points)
+        # A point between the values of a discrete axis is none of the space.
+        exact = np.flatnonzero(np.all(np.abs(snapped - points) < _SAME_POINT, axis=1))
+        distinct, first, group = np.unique(snapped[exact], axis=0, return_index=True, return_inverse=True)
+        if len(distinct) < self.space.size or np.any(values[exact] != values[exact[first[group.ravel()]]]):
+            return None
+        if any(posterior.noise_std > 0.0 for posterior in self._fit(data).fit.posteriors):
+            return None
+        return int(exact[np.argmax(values[exact])])
 
     def _count_estimated(self) -> int:
         """Return how many numbers the surrogate estimates in this space, which is also the check of the two."""
@@ -425,4 +447,4 @@ def _is_finite(value: float | None) -> bool:
 
 
 def _is_among(points: Array, others: Array) -> NDArray[np.bool_]:
-    return np.any(np.all(np.abs(points[:, None, :] - others[None, :, :]) < 1e-9, axis=2), axis=1)
+    return np.any(np.all(np.abs(points[:, None, :] - others[None, :, :]) < _SAME_POINT, axis=2), axis=1)

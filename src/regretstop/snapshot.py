@@ -36,6 +36,8 @@ class Snapshot:
         n_excluded: Observations that did not.
         test: Index k ≥ 1 of this test in the risk ledger.
         obstacle: Why nothing can be certified, in words; None if something can.
+        optimum: Index among the points of one that is known to be optimal, whatever the model: every point of the
+            space was evaluated, and the noise is declared to be 0. None if none is known.
         sampling: How the hyperparameter samples came about; None where there are none.
         check: How well earlier values were predicted before they were seen; None where that was not checked.
         schedule: When tests are made, which gives this one its index.
@@ -62,6 +64,19 @@ class Snapshot:
     schedule: Schedule = EVERY_OBSERVATION
     next_test: int | None = None
     last: tuple[Array, float] | None = None
+    optimum: int | None = None
+
+    def noise_std_of(self, posterior: Posterior) -> float:
+        """Return σ in the objective's units: that of the fit, or of the user, before the model check inflates it."""
+        inflation = 1.0 if self.check is None else self.check.inflation
+        return posterior.noise_std * self.scale / inflation
+
+    def noise_terms(self) -> dict[str, float | int | str]:
+        """Return the largest noise and jitter of the samples, as deviations in the objective's units."""
+        return {
+            "noise_std": max(map(self.noise_std_of, self.posteriors)),
+            "jitter_std": max(p.jitter for p in self.posteriors) ** 0.5 * self.scale,
+        }
 
     def sampling_terms(self) -> dict[str, float | int | str]:
         """Return what a certificate says about the model: the samples that it is the worst of, and their check."""

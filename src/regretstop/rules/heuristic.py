@@ -53,6 +53,8 @@ class Heuristic(Rule):
 
     def assess(self, snapshot: Snapshot) -> Certificate:
         """Return the certificate for the data and the model in the snapshot."""
+        if snapshot.optimum is not None and self.measure == "regret":
+            return self._optimal(snapshot, snapshot.optimum)
         obstacle = self.obstacle(snapshot)
         if obstacle is not None:
             return self._obstructed(snapshot, obstacle)
@@ -76,8 +78,7 @@ class Heuristic(Rule):
                 **found.terms,
                 "maximum": found.how,
                 "test": snapshot.test,
-                "noise_std": max(p.noise_std for p in snapshot.posteriors) * snapshot.scale,
-                "jitter_std": max(p.jitter for p in snapshot.posteriors) ** 0.5 * snapshot.scale,
+                **snapshot.noise_terms(),
                 **probability_left(snapshot, found.incumbent, self.epsilon),
                 **snapshot.sampling_terms(),
             },

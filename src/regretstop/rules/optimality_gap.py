@@ -45,6 +45,8 @@ class OptimalityGap(LedgerRule):
 
     def assess(self, snapshot: Snapshot) -> Certificate:
         """Return the certificate for the data and the model in the snapshot."""
+        if snapshot.optimum is not None:
+            return self._optimal(snapshot, snapshot.optimum)
         obstacle = self._obstacle(snapshot)
         if obstacle is not None:
             return self._obstructed(snapshot, obstacle)
@@ -76,8 +78,7 @@ class OptimalityGap(LedgerRule):
                 "maximum": gap.how,
                 "n_L": ledger.n_L,
                 **risk_terms(snapshot, ledger),
-                "noise_std": max(p.noise_std for p in snapshot.posteriors) * snapshot.scale,
-                "jitter_std": max(p.jitter for p in snapshot.posteriors) ** 0.5 * snapshot.scale,
+                **snapshot.noise_terms(),
                 **probability_left(snapshot, gap.incumbent, self.epsilon),
                 **snapshot.sampling_terms(),
             },

@@ -55,6 +55,8 @@ class PRB(LedgerRule):
 
     def assess(self, snapshot: Snapshot) -> Certificate:
         """Return the certificate for the data and the model in the snapshot."""
+        if snapshot.optimum is not None:
+            return self._optimal(snapshot, snapshot.optimum)
         obstacle = self._obstacle(snapshot)
         if obstacle is not None:
             return self._obstructed(snapshot, obstacle)
@@ -88,8 +90,7 @@ class PRB(LedgerRule):
                 "candidates": len(candidates),
                 "maximum": snapshot.searches[0].how,
                 **risk_terms(snapshot, ledger, model_risk=0.5 * self.delta),
-                "noise_std": max(p.noise_std for p in snapshot.posteriors) * scale,
-                "jitter_std": max(p.jitter for p in snapshot.posteriors) ** 0.5 * scale,
+                **snapshot.noise_terms(),
                 **snapshot.sampling_terms(),
             },
         )

@@ -78,6 +78,8 @@ class UCBbr(LedgerRule):
 
     def assess(self, snapshot: Snapshot) -> Certificate:
         """Return the certificate for the data and the model in the snapshot."""
+        if snapshot.optimum is not None:
+            return self._optimal(snapshot, snapshot.optimum)
         obstacle = self._obstacle(snapshot)
         if obstacle is not None:
             return self._obstructed(snapshot, obstacle)
@@ -197,7 +199,7 @@ class UCBbr(LedgerRule):
                 "s": regret.s,
                 "posterior_std": query.std * scale,
                 "prior_std": posterior.prior_std * scale,
-                "noise_std": posterior.noise_std * scale,
+                "noise_std": snapshot.noise_std_of(posterior),
                 "jitter_std": math.sqrt(posterior.jitter) * scale,
                 "maximum": query.how,
                 "n_L": ledger.n_L,
@@ -233,8 +235,9 @@ class _Under:
 def _noise_remark(posterior: Posterior, regret: RegretBound, snapshot: Snapshot, epsilon: float) -> str:
     """Return a remark if the noise alone keeps the bound above ε, however good the sampling; else nothing."""
     width = regret.sqrt_alpha + regret.sqrt_eta
-    noise_std = posterior.noise_std * snapshot.scale
-    ratio = width * noise_std / epsilon
+    noise_std = snapshot.noise_std_of(posterior)
+    # The bound counts the noise as often as the model check says; what is named is the noise itself.
+    ratio = width * posterior.noise_std * snapshot.scale / epsilon
     needed = ratio * ratio  # not **, which raises where this overflows to infinity
     if not math.isfinite(needed) or needed <= snapshot.n_observations:
         return ""
