@@ -253,7 +253,10 @@ def test_bounds_are_their_formulas_on_a_continuous_axis(history: History, beta: 
     terms = certificate.terms
     sqrt_beta, sqrt_eta, sqrt_alpha = (terms[name] for name in ("sqrt_beta", "sqrt_eta", "sqrt_alpha"))
     query = int(np.argmax(mean + sqrt_beta * std))
-    s, sigma, t = terms["prior_std"], terms["noise_std"], terms["t"]
+    s, t = terms["prior_std"], terms["t"]
+    # An overconfident model is inflated as a whole, but the noise that it names is what was fitted or declared.
+    sigma = terms["noise_std"] * terms.get("inflation", 1.0)
+    assert sigma == pytest.approx(scale * posterior.noise_std)
     assert t == len(history.values) + 1
     assert s == pytest.approx(scale * posterior.prior_std)
     c1, c2 = terms["posterior_std"] / s, (sigma / s) * math.sqrt(1.0 / (t + (sigma / s) ** 2))
