@@ -109,6 +109,29 @@ def tables(
 
 
 @app.command()
+def ablations(
+    seeds: Annotated[int, typer.Option(min=1, help="Paths for each row and √β.")] = 10,
+    processes: Annotated[int, typer.Option(min=1, help="Paths at a time; give each one thread.")] = 1,
+    problems: Annotated[list[str] | None, typer.Option(help="Rows; all if left out.")] = None,
+    trials: Annotated[int | None, typer.Option(min=8, help="Ends the paths earlier.")] = None,
+) -> None:
+    """The paper's ablations of B, δ and n_L."""
+    from benchmarks.ablations import NAMES, run
+
+    run(seeds, processes, list(NAMES) if problems is None else problems, trials)
+
+
+@app.command()
+def runtime(
+    repetitions: Annotated[int, typer.Option(min=1, help="Of each timing.")] = 9,
+) -> None:
+    """The paper's table of times: each rule an iteration, beside Optuna and scikit-optimize. Give it one thread."""
+    from benchmarks.runtime import run
+
+    run(repetitions)
+
+
+@app.command()
 def report() -> None:
     """Write RESULTS.md and the plot from whatever results there are."""
     from benchmarks.report import write

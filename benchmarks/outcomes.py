@@ -100,3 +100,11 @@ def summary(outcomes: Sequence[Outcome]) -> Summary:
         mean_best=float(np.mean([o.best for o in outcomes])),
         median_named=float(np.median(named)) if named else None,
     )
+
+
+def longest(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the records without those of paths that were ended early, where there are longer ones of the same row."""
+    most: dict[str, int] = {}
+    for record in records:
+        most[record["problem"]] = max(most.get(record["problem"], 0), record["trials"])
+    return [record for record in records if record["trials"] == most[record["problem"]]]

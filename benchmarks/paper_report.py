@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import paper, paper_data, paper_plots
-from benchmarks.outcomes import Outcome, Summary, outcome, summary
+from benchmarks.outcomes import Outcome, Summary, longest, outcome, summary
 from benchmarks.paper_data import NOSTOP, ORACLE
 from benchmarks.paper_problems import EPSILON, LENGTHSCALES, ROWS
 from benchmarks.paths import DELTA, EVERY, KERNELS, PRB_EVERY
@@ -46,18 +46,11 @@ def section() -> list[str]:
             "paper prints none, so its points are the runs without success, which on a path with both is at most that.",
             f"![mean stops against false stops](results/{STOPS_PLOT.name})",
             "The least true regret so far, median and quartiles over the paths, and the median stops of the rules as "
-            "the paper runs them; regrets below 1e-4 are drawn as that, and rules that stopped on fewer than half of the paths are left out.",
+            "the paper runs them; regrets below 1e-4 are "
+            "drawn as that, and rules that stopped on fewer than half of the paths are left out.",
             f"![regret along the paths](results/{CURVES_PLOT.name})",
         ]
     return parts + _bounds(records)
-
-
-def longest(records: Records) -> Records:
-    """Return the records without those of paths that were ended early, where there are longer ones of the same row."""
-    most: dict[str, int] = {}
-    for record in records:
-        most[record["problem"]] = max(most.get(record["problem"], 0), record["trials"])
-    return [record for record in records if record["trials"] == most[record["problem"]]]
 
 
 def view(records: Records, name: str, rule: str) -> list[Outcome]:
