@@ -93,7 +93,7 @@ def tables(
     samplers: Annotated[list[str] | None, typer.Option(help="Samplers; all if left out.")] = None,
     trials: Annotated[int | None, typer.Option(min=8, help="Ends the paths earlier.")] = None,
     cnn: Annotated[
-        bool, typer.Option("--cnn", help="The network on digits too: a second or two an evaluation.")
+        bool, typer.Option("--cnn", help="The network on digits too: some five seconds an evaluation.")
     ] = False,
 ) -> None:
     """The paper's tables: every rule on the paper's rows."""

@@ -19,7 +19,7 @@ COLOURS = {
     "AcquisitionThreshold": "#999999",
     "DeltaCB": "#009e73",
     "DeltaES": "#cc79a7",
-    "calibrated gap": "#56b4e9",
+    "calibrated gap": "#8c564b",
     "certified gap": "#000000",
 }
 # What stands for a run that stopped where it should not have: heading, marker, treatments and answers.

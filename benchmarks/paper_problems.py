@@ -6,13 +6,14 @@ than its rules for regret stop, but not than its Acq.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from benchmarks import misspecified_problems
 from benchmarks.draws import cube_draw
-from benchmarks.objectives import Problem, branin, cube, hartmann6, levy, rosenbrock
+from benchmarks.objectives import Problem
 from benchmarks.paths import KERNELS
 from regretstop import Float, Int, Space
 
@@ -60,12 +61,6 @@ ROWS = {
     **_draws(6, 512, known=False),
     CNN: Row("CNN", 4, 256, 40),
 }
-_FUNCTIONS = {
-    "Branin": (Space({"x0": Float(-5, 10), "x1": Float(0, 15)}), branin, 0.39788736),
-    "Rosenbrock-4": (cube(4, -5, 10), rosenbrock, 0.0),
-    "Levy-4": (cube(4, -10, 10), levy, 0.0),
-    "Hartmann-6": (cube(6, 0, 1), hartmann6, -3.32236801),
-}
 _NETWORKS = Space(
     {"filters": Int(1, 64), "epochs": Int(1, 25), "lr": Float(1e-5, 0.1, log=True), "dropout": Float(0, 1)}
 )
@@ -83,8 +78,7 @@ def problem_of(key: Mapping[str, Any]) -> Problem:
         # No network is without errors, so this regret is too large, for all rules alike.
         return Problem(_NETWORKS, _validation_error, 0.0, (EPSILON,))
     if row.noise is None:
-        space, function, minimum = _FUNCTIONS[name]
-        return Problem(space, function, minimum, (EPSILON,))
+        return replace(misspecified_problems.problem(name), epsilons=(EPSILON,))
     kernel, noise_std = KERNELS[key["kernel"]], NOISES[row.noise]
     lengthscales = np.full(row.dim, LENGTHSCALES[row.dim])
     rng = np.random.default_rng(
@@ -103,12 +97,10 @@ def problem_of(key: Mapping[str, Any]) -> Problem:
 
 
 def _validation_error(params: Mapping[str, Any]) -> float:
-    """Return the error of a network that was trained on 500 digits, a second or two a training.
+    """Return the error of a network that was trained on 500 digits, about five seconds a training.
 
     The paper trains with 5,000, and its ranges are these.
     """
-    from dataclasses import replace
-
     from examples.mnist_task import FULL, validation_accuracy
 
     return 1.0 - validation_accuracy(dict(params), size=replace(FULL, n_train=500))

@@ -42,8 +42,9 @@ def section() -> list[str]:
         paper_plots.stops(first, STOPS_PLOT)
         paper_plots.curves(first, CURVES_PLOT)
         parts += [
-            "Mean stop against the share of runs that stopped too far from the optimum. Ours: false stops; the "
-            "paper prints none, so its points are the runs without success, which on a path with both is at most that.",
+            "Mean stop against the share of runs that ended too far from the optimum, each row counting alike. Ours: "
+            "false stops. The paper prints none, so its points are the runs without success: a stop without success "
+            "is a false one, but not the other way round, and runs that never stopped can be without success.",
             f"![mean stops against false stops](results/{STOPS_PLOT.name})",
             "The least true regret so far, median and quartiles over the paths, and the median stops of the rules as "
             "the paper runs them; regrets below 1e-4 are "
