@@ -1,8 +1,8 @@
 """The rows of the paper's tables, and Hartmann-6 beside them.
 
 The paper prints no lengthscales for its draws: 0.33 in two dimensions (Wilson's example) and 2 in six give an oracle
-that stops about where the paper's does. Its draws in six dimensions have T = 512; here they end at 128, which is later
-than its rules for regret stop, but not than its Acq.
+that stops about where the paper's does. Its draws in six dimensions have T = 512; here they end at 128, for the cost of
+it, which is later than its rules for regret stop, but not than its Acq.
 """
 
 from collections.abc import Mapping
