@@ -86,6 +86,52 @@ def samplers(
 
 
 @app.command()
+def tables(
+    seeds: Annotated[int, typer.Option(min=1, help="Paths for each row, kernel and sampler.")] = 10,
+    processes: Annotated[int, typer.Option(min=1, help="Paths at a time; give each one thread.")] = 1,
+    problems: Annotated[list[str] | None, typer.Option(help="Rows; all but CNN if left out.")] = None,
+    samplers: Annotated[list[str] | None, typer.Option(help="Samplers; all if left out.")] = None,
+    trials: Annotated[int | None, typer.Option(min=8, help="Ends the paths earlier.")] = None,
+    cnn: Annotated[
+        bool, typer.Option("--cnn", help="The network on digits too: some five seconds an evaluation.")
+    ] = False,
+) -> None:
+    """The paper's tables: every rule on the paper's rows."""
+    from benchmarks import paper
+    from benchmarks.paper_problems import CNN, ROWS
+
+    names = [name for name in ROWS if name != CNN] if problems is None else problems
+    chosen = list(paper.SAMPLERS) if samplers is None else samplers
+    for option, values, known in (("--problems", names, tuple(ROWS)), ("--samplers", chosen, paper.SAMPLERS)):
+        if unknown := [value for value in values if value not in known]:
+            raise typer.BadParameter(f"{option} must be of {', '.join(known)}, got {', '.join(unknown)}")
+    paper.run(seeds, processes, [*names, CNN] if cnn else names, chosen, trials)
+
+
+@app.command()
+def ablations(
+    seeds: Annotated[int, typer.Option(min=1, help="Paths for each row and √β.")] = 10,
+    processes: Annotated[int, typer.Option(min=1, help="Paths at a time; give each one thread.")] = 1,
+    problems: Annotated[list[str] | None, typer.Option(help="Rows; all if left out.")] = None,
+    trials: Annotated[int | None, typer.Option(min=8, help="Ends the paths earlier.")] = None,
+) -> None:
+    """The paper's ablations of B, δ and n_L."""
+    from benchmarks.ablations import NAMES, run
+
+    run(seeds, processes, list(NAMES) if problems is None else problems, trials)
+
+
+@app.command()
+def runtime(
+    repetitions: Annotated[int, typer.Option(min=1, help="Of each timing.")] = 9,
+) -> None:
+    """The paper's table of times: each rule an iteration, beside Optuna and scikit-optimize. Give it one thread."""
+    from benchmarks.runtime import run
+
+    run(repetitions)
+
+
+@app.command()
 def report() -> None:
     """Write RESULTS.md and its pictures from whatever results there are."""
     from benchmarks.report import write

@@ -1,4 +1,4 @@
-"""Draws of a Gaussian process with a Matérn-5/2 kernel, whose maximum is known."""
+"""Draws of a Gaussian process whose maximum is known."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from scipy.stats.qmc import Sobol
 
-from regretstop import Float, Int, Matern52, Space
+from regretstop import Float, Int, Kernel, Matern52, Space
 
 Array = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ class Draw:
 
 
 def lattice_draw(per_axis: int, lengthscales: Array, rng: np.random.Generator) -> Draw:
-    """Return an exact draw on a lattice of `per_axis` values an axis; one lengthscale an axis."""
+    """Return an exact draw of a Matérn-5/2 process on a lattice, `per_axis` values and one lengthscale an axis."""
     space = Space({f"x{j}": Int(0, per_axis - 1) for j in range(len(lengthscales))})
     points = space.enumerate()
     r2 = cdist(points / lengthscales, points / lengthscales, "sqeuclidean")
@@ -52,7 +52,7 @@ def lattice_draw(per_axis: int, lengthscales: Array, rng: np.random.Generator) -
     return Draw(space, lambda params: table[tuple(params.values())], float(np.std(values)), lambda: maximum)
 
 
-def cube_draw(lengthscales: Array, rng: np.random.Generator, effort: int = 0) -> Draw:
+def cube_draw(lengthscales: Array, rng: np.random.Generator, effort: int = 0, kernel: type[Kernel] = Matern52) -> Draw:
     """Return a draw on the unit cube by random Fourier features; one lengthscale an axis.
 
     Its maximum is found by L-BFGS-B from the best of many Sobol points, the more the shorter the lengthscales;
@@ -60,9 +60,7 @@ def cube_draw(lengthscales: Array, rng: np.random.Generator, effort: int = 0) ->
     """
     dim = len(lengthscales)
     space = Space({f"x{j}": Float(0, 1) for j in range(dim)})
-    # The spectral density of a Matérn-5/2 kernel is a Student-t with five degrees of freedom.
-    frequencies = rng.standard_normal((_N_FEATURES, dim)) / np.sqrt(rng.chisquare(5, _N_FEATURES) / 5.0)[:, None]
-    frequencies /= lengthscales
+    frequencies = kernel.frequencies(_N_FEATURES, dim, rng) / lengthscales
     phases = rng.uniform(0.0, 2.0 * math.pi, _N_FEATURES)
     weights = rng.standard_normal(_N_FEATURES) * math.sqrt(2.0 / _N_FEATURES)
     log2 = math.ceil(np.log2(_N_A_CELL) - np.sum(np.log2(np.minimum(lengthscales, 1.0))))

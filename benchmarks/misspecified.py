@@ -1,7 +1,11 @@
 """False stops where the model is wrong: every rule along the same paths, and Optuna's terminator on the same trials."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from benchmarks import paths
 from benchmarks.misspecified_problems import NAMES, problem
+from benchmarks.objectives import Problem
 from benchmarks.records import RESULTS
 
 PATH = RESULTS / "misspecified.jsonl"
@@ -26,4 +30,9 @@ def run(seeds: int, trials: int, processes: int) -> None:
         for name in NAMES
         for treatment in TREATMENTS
     ]
-    paths.run(keys, PATH, problem, processes)
+    paths.run(keys, PATH, problem_of, processes)
+
+
+def problem_of(key: Mapping[str, Any]) -> Problem:
+    """Return the problem of a key."""
+    return problem(key["problem"])

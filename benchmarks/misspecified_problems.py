@@ -44,8 +44,8 @@ _DEPTHS = range(1, 7)
 _SIZES = (10, 20, 40, 80, 160, 320)
 
 
-def problem(name: str, _seed: int = 0) -> Problem:
-    """Return the problem; seeds make no difference."""
+def problem(name: str) -> Problem:
+    """Return the problem."""
     return _problems()[name]
 
 

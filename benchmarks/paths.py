@@ -1,16 +1,18 @@
 """Every stopping rule along the same paths: a stopping test never changes the path, so each is run once to its end.
 
 A path is chosen by one sampler at the mode of the hyperparameters. Along it every rule is asked at every fourth
-evaluation (PRB, whose posterior paths are dear, at every eighth), at the mode or over samples of the hyperparameters
-("treatment"), with the model check and, where that changes anything, without it. The two treatments of a path, and
-Optuna's terminator, are records of their own, so that a run that is killed loses one of them at most. Records hold the
-bounds, not the stops: any ε can be asked for later, but for PRB, whose paths depend on it.
+evaluation (PRB, whose posterior paths are dear, at every eighth), or at every one for a while. It is asked at the mode
+or over samples of the hyperparameters ("treatment"), with the model check and, where that changes anything, without
+it. The two treatments of a path, and Optuna's terminator, are records of their own, so that a run that is killed loses
+one of them at most. Records hold the bounds, not the stops: any ε can be asked for later, but for PRB, whose paths
+depend on it.
 """
 
 import math
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
@@ -41,7 +43,7 @@ from regretstop.rules.gap import calibrated_gap
 from regretstop.snapshot import Snapshot
 
 DELTA = 0.05
-FIRST, EVERY = 8, 4
+EVERY = 4
 # Paths are dear: PRB is asked at every second test.
 PRB_EVERY = 8
 SQRT_BETA = 2.0
@@ -52,47 +54,76 @@ SAMPLERS: dict[str, dict[str, Any]] = {
     "exceedance": {"beta": SQRT_BETA**2},
     "matched": {"beta": "matched"},
     "theory": {"beta": "theory"},
+    # The paper's B, beside the 2 of its experiments.
+    "√β = 1": {"beta": 1.0},
+    "√β = 5": {"beta": 25.0},
 }
 TERMINATOR = "Optuna's terminator"
 PATH_KEYS = ("problem", "kernel", "sampler", "seed", "trials")
-ProblemOf = Callable[[str, int], Problem]
+ProblemOf = Callable[[Mapping[str, Any]], Problem]
 
 
-def run(keys: list[dict[str, Any]], path: Path, problem_of: ProblemOf, processes: int) -> None:
+@dataclass(frozen=True)
+class Moments:
+    """When the rules are asked.
+
+    Attributes:
+        first: After how many evaluations for the first time.
+        each_until: Up to here after every evaluation, and then after every fourth.
+    """
+
+    first: int = 8
+    each_until: int = 0
+
+    def up_to(self, trials: int) -> list[int]:
+        """Return after how many evaluations the rules are asked on a path of this length."""
+        return [n for n in range(self.first, trials + 1) if n <= self.each_until or n % EVERY == 0]
+
+    def include_prb(self, n: int) -> bool:
+        """Return whether PRB is asked too."""
+        return n <= self.each_until or n % PRB_EVERY == 0
+
+
+EVERY_FOURTH = Moments()
+
+
+def run(
+    keys: list[dict[str, Any]], path: Path, problem_of: ProblemOf, processes: int, moments: Moments = EVERY_FOURTH
+) -> None:
     """Run the records that the file does not hold yet; each is saved when it ends.
 
     Args:
         keys: Each with "problem", "kernel", "sampler", "treatment", "seed" and "trials".
         path: Where the records go.
-        problem_of: Returns the problem of a name and a seed; a function of a module.
+        problem_of: Returns the problem of a key; a function of a module.
         processes: How many run at a time.
+        moments: When the rules are asked.
     """
     source = provenance()
-    todo = [(key, problem_of) for key in pending(path, keys)]
+    todo = [(key, problem_of, moments) for key in pending(path, keys)]
     # Spawned, because a process that shows a progress bar has threads.
     with get_context("spawn").Pool(processes, maxtasksperchild=20) as pool:
         for record in track(pool.imap_unordered(_run_one, todo), path.stem, len(todo)):
             append(path, record | source)
 
 
-def _run_one(task: tuple[dict[str, Any], ProblemOf]) -> dict[str, Any]:
+def _run_one(task: tuple[dict[str, Any], ProblemOf, Moments]) -> dict[str, Any]:
     return run_path(*task)
 
 
-def run_path(key: dict[str, Any], problem_of: ProblemOf) -> dict[str, Any]:
+def run_path(key: dict[str, Any], problem_of: ProblemOf, moments: Moments = EVERY_FOURTH) -> dict[str, Any]:
     """Return the true regrets along one path, and each rule's bounds and the regrets of the trials that it named."""
     start = time.process_time()
     problem, history, regrets = _followed(problem_of, **{name: key[name] for name in PATH_KEYS})
-    tests = list(range(FIRST, key["trials"] + 1, EVERY))
     found: dict[str, Any]
     if key["treatment"] == TERMINATOR:
-        found = {"rules": {TERMINATOR: _ask_terminator(problem, history, regrets, tests)}}
+        found = {"rules": {TERMINATOR: _ask_terminator(problem, history, regrets, moments.up_to(len(history)))}}
     else:
-        found = _ask_rules(problem, key, history, regrets, tests)
+        found = _ask_rules(problem, key, history, regrets, moments)
     return key | {
         "epsilons": list(problem.epsilons),
         "regrets": [compact(regret, 4) for regret in regrets],
-        "tests": tests,
+        "tests": moments.up_to(len(history)),
         **found,
         "cpu_s": round(time.process_time() - start, 2),
     }
@@ -101,7 +132,7 @@ def run_path(key: dict[str, Any], problem_of: ProblemOf) -> dict[str, Any]:
 @lru_cache(maxsize=1)
 def _followed(problem_of: ProblemOf, **key: Any) -> tuple[Problem, list[Observation], list[float]]:
     """Return a path; the treatments of one path come one after the other, and it is followed once."""
-    problem = problem_of(key["problem"], key["seed"])
+    problem = problem_of(key)
     return problem, *follow(problem, key)
 
 
@@ -143,21 +174,22 @@ Answers = dict[str, tuple[float | None, float | None]]
 
 
 def _ask_rules(
-    problem: Problem, key: Mapping[str, Any], history: list[Observation], regrets: list[float], tests: list[int]
+    problem: Problem, key: Mapping[str, Any], history: list[Observation], regrets: list[float], moments: Moments
 ) -> dict[str, Any]:
     checked = optimizer(problem, key, key["treatment"])
     unchecked = optimizer(problem, key, key["treatment"], model_check=False)
     inflations: list[float] = []
     with_check: list[Answers] = []
     without: list[Answers] = []
-    for n in tests:
+    for n in moments.up_to(len(history)):
         checked.replace_history(history[:n])
         snapshot = checked.snapshot()
-        with_check.append(_ask(problem, snapshot, regrets, with_check))
+        epsilons = problem.epsilons if moments.include_prb(n) else ()
+        with_check.append(_ask(problem, snapshot, regrets, with_check, epsilons))
         inflations.append(1.0 if snapshot.check is None else snapshot.check.inflation)
         if inflations[-1] > 1.0 or without != with_check[:-1]:
             unchecked.replace_history(history[:n])
-            without.append(_ask(problem, unchecked.snapshot(), regrets, without))
+            without.append(_ask(problem, unchecked.snapshot(), regrets, without, epsilons))
         else:
             without.append(with_check[-1])
     found: dict[str, Any] = {"inflations": [compact(i, 4) for i in inflations], "rules": _series(with_check)}
@@ -166,7 +198,13 @@ def _ask_rules(
     return found
 
 
-def _ask(problem: Problem, snapshot: Snapshot, regrets: list[float], before: list[Answers]) -> Answers:
+def _ask(
+    problem: Problem,
+    snapshot: Snapshot,
+    regrets: list[float],
+    before: list[Answers],
+    prb_epsilons: tuple[float, ...],
+) -> Answers:
     """Return what the rules say of a snapshot; PRB, the dearest, only until it has stopped."""
     if snapshot.obstacle is not None:
         return {}
@@ -188,7 +226,7 @@ def _ask(problem: Problem, snapshot: Snapshot, regrets: list[float], before: lis
         if rule.obstacle(snapshot) is None:
             estimate = rule.estimate(snapshot)
             note(type(rule).__name__, estimate.bound, int(snapshot.numbers[estimate.incumbent]))
-    for epsilon in problem.epsilons if snapshot.n_observations % PRB_EVERY == 0 else ():
+    for epsilon in prb_epsilons:
         name = f"PRB {epsilon:.6g}"
         if not any(_is_below(earlier.get(name), epsilon) for earlier in before):
             certificate = PRB(epsilon, DELTA).assess(snapshot)
