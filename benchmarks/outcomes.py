@@ -40,20 +40,20 @@ class Outcome:
         return self.named is not None and self.named > self.epsilon
 
 
-def outcome(record: Mapping[str, Any], rule: str, rules: str = "rules") -> Outcome:
+def outcome(record: Mapping[str, Any], rule: str, check: str = "inflated") -> Outcome:
     """Return what a rule made of a path.
 
     Args:
         record: Of the path.
         rule: Its name, NOSTOP or ORACLE.
-        rules: "rules", or "rules without check".
+        check: What is done where the model check objects; see `paths.answers_of`.
     """
     epsilon, regrets = min(record["epsilons"]), record["regrets"]
     found: tuple[int, float] | None = None
     if rule == ORACLE:
         found = next(((n, regret) for n, regret in enumerate(regrets, 1) if regret <= epsilon), None)
     elif rule != NOSTOP:
-        found = stop_of(record, rule, epsilon, rules)
+        found = stop_of(record, rule, epsilon, check)
     stop, named = (None, None) if found is None else found
     end = len(regrets) if stop is None else stop
     return Outcome(epsilon, stop, end, min(regrets[:end]), named)

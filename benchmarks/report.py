@@ -2,13 +2,26 @@
 
 from pathlib import Path
 
-from benchmarks import coverage_report, misspecified_report, model_check, samplers, speed_report, tune_report
+from benchmarks import (
+    ablations,
+    coverage_report,
+    misspecified_report,
+    model_check,
+    paper_report,
+    runtime,
+    samplers,
+    speed_report,
+    tune_report,
+)
 from benchmarks.timing import hardware
 
 TARGET = Path(__file__).parent / "RESULTS.md"
 SECTIONS = (
     speed_report.section,
     tune_report.section,
+    runtime.section,
+    paper_report.section,
+    ablations.section,
     misspecified_report.section,
     samplers.section,
     model_check.section,

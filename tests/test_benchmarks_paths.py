@@ -18,7 +18,7 @@ def key_of(problem: str, treatment: str, trials: int, seed: int = 0) -> dict[str
 
 @cache
 def path_of(problem: str, treatment: str, trials: int, seed: int = 0) -> dict[str, Any]:
-    return paths.run_path(key_of(problem, treatment, trials, seed), misspecified_problems.problem)
+    return paths.run_path(key_of(problem, treatment, trials, seed), misspecified.problem_of)
 
 
 @pytest.mark.parametrize("seed", [0, 1])
