@@ -24,8 +24,8 @@ COLOURS = {
 }
 # What stands for a run that stopped where it should not have: heading, marker, treatments and answers.
 _WHO = (
-    ("mode, no model check", "o", ("fixed", "map"), "rules without check"),
-    ("eight samples, model check", "s", ("fixed", "posterior"), "rules"),
+    ("mode, no model check", "o", ("fixed", "map"), "without"),
+    ("eight samples, model check", "s", ("fixed", "posterior"), "inflated"),
 )
 _TICKS = (5, 10, 20, 50, 100, 200, 500)
 # Regrets below this are drawn as this.
@@ -82,10 +82,10 @@ def _stops_of(axis: Any, kernel: str, records: Records, names: set[str]) -> None
             place = float(np.mean([c.stop for c in printed])), 100 * (1 - float(np.mean([c.success for c in printed])))
             axis.plot(*place, "X", color=colour, mfc="none", ms=10, mew=1.5)
             places.append(place)
-        for _, marker, treatments, rules in _WHO:
+        for _, marker, treatments, check in _WHO:
             # Rows count alike, however many paths of each there are.
             found = [
-                summary([outcome(r, rule, rules) for r in paths])
+                summary([outcome(r, rule, check) for r in paths])
                 for name in sorted(names)
                 if (paths := [r for r in records if r["problem"] == name and r["treatment"] in treatments])
             ]
@@ -135,7 +135,7 @@ def _curve(axis: Any, paths: Records) -> None:
     axis.plot(n, middle, color="#333333", lw=1.5)
     axis.axhline(EPSILON, color="#cc0000", ls="--", lw=1)
     for k, (rule, colour) in enumerate(COLOURS.items()):
-        found: list[Outcome] = [outcome(r, rule, "rules without check") for r in paths]
+        found: list[Outcome] = [outcome(r, rule, "without") for r in paths]
         stop = summary(found).median_stop
         if math.isfinite(stop):
             axis.axvline(stop, color=colour, lw=1, alpha=0.7)

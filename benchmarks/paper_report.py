@@ -20,9 +20,9 @@ STOPPING = ("UCBbr", "PRB", "AcquisitionThreshold", "DeltaCB", "DeltaES", *OURS)
 STOPS_PLOT, CURVES_PLOT = RESULTS / "paper-stops.png", RESULTS / "paper-regrets.png"
 # In words: the treatments, and which of a record's answers.
 VIEWS = {
-    "as the paper": (("fixed", "map"), "rules without check"),
-    "mode, checked": (("fixed", "map"), "rules"),
-    "samples, checked": (("fixed", "posterior"), "rules"),
+    "as the paper": (("fixed", "map"), "without"),
+    "mode, checked": (("fixed", "map"), "inflated"),
+    "samples, checked": (("fixed", "posterior"), "inflated"),
 }
 _PAPERS, _SAMPLES = "as the paper", "samples, checked"
 _COLUMNS = ("stop (success, regret)", "median stop", "stopped", "false stops", "named regret")
@@ -63,8 +63,8 @@ def view(records: Records, name: str, rule: str) -> list[Outcome]:
 
     A path has one record for each treatment; a known kernel needs no treatment, and is the same in all views.
     """
-    treatments, rules = VIEWS[name]
-    return [outcome(record, rule, rules) for record in records if record["treatment"] in treatments]
+    treatments, check = VIEWS[name]
+    return [outcome(record, rule, check) for record in records if record["treatment"] in treatments]
 
 
 def _introduction(records: Records) -> str:

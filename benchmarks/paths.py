@@ -58,6 +58,7 @@ SAMPLERS: dict[str, dict[str, Any]] = {
     "√β = 1": {"beta": 1.0},
     "√β = 5": {"beta": 25.0},
 }
+CHECKS = ("inflated", "gate", "without")
 TERMINATOR = "Optuna's terminator"
 PATH_KEYS = ("problem", "kernel", "sampler", "seed", "trials")
 ProblemOf = Callable[[Mapping[str, Any]], Problem]
@@ -313,6 +314,8 @@ def answers_of(
             "gate", nothing is said; or "without", nothing is done. PRB is not asked again once it has stopped with
             inflated deviations, not even behind the gate.
     """
+    if check not in CHECKS:
+        raise ValueError(f"check must be one of {CHECKS}, got {check!r}")
     rules = record.get("rules without check", record["rules"]) if check == "without" else record["rules"]
     series = rules.get(f"PRB {epsilon:.6g}" if rule == "PRB" else rule)
     if series is None:

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.paths import TERMINATOR, stop_of
+from benchmarks.paths import CHECKS, TERMINATOR, stop_of
 
 OURS = ("UCBbr", "certified gap", "calibrated gap", "PRB")
 OTHERS = ("DeltaCB", "DeltaES", "AcquisitionThreshold")
 TREATMENTS = ("map", "posterior")
-CHECKS = ("inflated", "gate", "without")
 TARGET = 0.05
 """The share of paths that may end in a false stop."""
 

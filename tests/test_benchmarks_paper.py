@@ -162,7 +162,7 @@ def test_answers_without_the_model_check_count_where_they_differ() -> None:
     record = _NEVER | {"rules without check": {"UCBbr": {"bounds": [0.01, 0.01], "regrets": [0.5, 0.08]}}}
     checked, unchecked = outcome(record, "UCBbr"), outcome(record, "UCBbr", "without")
     assert (checked.stop, unchecked.stop, unchecked.false) == (None, 2, True)
-    assert outcome(_NEVER, "UCBbr", "rules without check") == checked
+    assert outcome(_NEVER, "UCBbr", "without") == checked
 
 
 def test_the_section_prints_whatever_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
