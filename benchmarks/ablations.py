@@ -5,7 +5,6 @@ path.
 """
 
 import time
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,8 @@ from benchmarks import paper, paper_data
 from benchmarks.outcomes import longest, outcome, summary
 from benchmarks.paper_problems import CNN, EPSILON, ROWS, problem_of
 from benchmarks.paths import DELTA, follow, optimizer
-from benchmarks.progress import track
-from benchmarks.records import RESULTS, append, compact, pending, provenance, read
+from benchmarks.pending import run_pending
+from benchmarks.records import RESULTS, compact, read
 from benchmarks.tables import rate, sources, table
 from regretstop import UCBbr
 
@@ -45,12 +44,7 @@ def run(seeds: int, processes: int, problems: list[str], trials: int | None = No
         if name in problems
         for sampler in SAMPLERS
     ]
-    source = provenance()
-    todo = pending(path, keys)
-    # Spawned, because a process that shows a progress bar has threads.
-    with get_context("spawn").Pool(processes, maxtasksperchild=20) as pool:
-        for record in track(pool.imap_unordered(run_path, todo), path.stem, len(todo)):
-            append(path, record | source)
+    run_pending(run_path, keys, path, processes)
 
 
 def run_path(key: dict[str, Any]) -> dict[str, Any]:

@@ -31,15 +31,14 @@ import math
 import time
 from collections.abc import Container
 from dataclasses import asdict, dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.draws import Array, Draw, cube_draw, lattice_draw
-from benchmarks.progress import track
-from benchmarks.records import RESULTS, append, compact, pending, provenance
+from benchmarks.pending import run_pending
+from benchmarks.records import RESULTS, compact
 from regretstop import GPUCB, Certificate, Matern52, OptimalityGap, UCBbr
 from regretstop.likelihood import LENGTHSCALE_PRIOR, NOISE_STD_FLOOR, NOISE_STD_PRIOR, PRIOR_STD_PRIOR
 
@@ -100,12 +99,7 @@ def run(draws: int, processes: int = 1, path: Path = PATH) -> None:
         if (kernel, space, dim) not in LEFT_OUT
         for beta in BETAS
     ]
-    source = provenance()
-    todo = pending(path, keys)
-    # Spawned, because a process that shows a progress bar has threads.
-    with get_context("spawn").Pool(processes) as pool:
-        for record in track(pool.imap_unordered(run_path, todo), "coverage", len(todo)):
-            append(path, record | source)
+    run_pending(run_path, keys, path, processes)
 
 
 def objective_of(kernel: str, space: str, dim: int, number: int) -> tuple[Draw, Array, float]:

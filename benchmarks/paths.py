@@ -13,16 +13,15 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from multiprocessing import get_context
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.objectives import Problem
-from benchmarks.progress import track
-from benchmarks.records import append, compact, pending, provenance
+from benchmarks.pending import run_pending
+from benchmarks.records import compact
 from regretstop import (
     GPUCB,
     PRB,
@@ -100,16 +99,7 @@ def run(
         processes: How many run at a time.
         moments: When the rules are asked.
     """
-    source = provenance()
-    todo = [(key, problem_of, moments) for key in pending(path, keys)]
-    # Spawned, because a process that shows a progress bar has threads.
-    with get_context("spawn").Pool(processes, maxtasksperchild=20) as pool:
-        for record in track(pool.imap_unordered(_run_one, todo), path.stem, len(todo)):
-            append(path, record | source)
-
-
-def _run_one(task: tuple[dict[str, Any], ProblemOf, Moments]) -> dict[str, Any]:
-    return run_path(*task)
+    run_pending(partial(run_path, problem_of=problem_of, moments=moments), keys, path, processes)
 
 
 def run_path(key: dict[str, Any], problem_of: ProblemOf, moments: Moments = EVERY_FOURTH) -> dict[str, Any]:

@@ -4,7 +4,6 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,8 @@ import numpy as np
 from benchmarks import misspecified_problems
 from benchmarks.draws import cube_draw
 from benchmarks.objectives import Problem
-from benchmarks.progress import track
-from benchmarks.records import RESULTS, append, compact, pending, provenance, read
+from benchmarks.pending import run_pending
+from benchmarks.records import RESULTS, compact, read
 from benchmarks.tables import rate, sources, table
 from regretstop import GPUCB, PRB, Observation, Rule, UCBbr
 from regretstop.rules.gap import calibrated_gap
@@ -37,12 +36,7 @@ def run(seeds: int, trials: int, processes: int, path: Path = PATH) -> None:
         for name in NAMES
         for sampler in SAMPLERS
     ]
-    source = provenance()
-    todo = pending(path, keys)
-    # Spawned, because a process that shows a progress bar has threads.
-    with get_context("spawn").Pool(processes) as pool:
-        for record in track(pool.imap_unordered(run_path, todo), "samplers", len(todo)):
-            append(path, record | source)
+    run_pending(run_path, keys, path, processes)
 
 
 def problem_of(name: str, seed: int) -> Problem:
