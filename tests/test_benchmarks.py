@@ -10,13 +10,16 @@ import pytest
 from scipy.stats.qmc import Sobol
 
 from benchmarks import (
+    ablations,
     coverage,
     misspecified,
     misspecified_problems,
     misspecified_report,
     model_check,
+    paper,
     records,
     report,
+    runtime,
     samplers,
     speed_report,
     tables,
@@ -117,7 +120,7 @@ def test_wilsons_interval() -> None:
 
 
 def test_the_report_covers_whatever_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (coverage, misspecified, model_check, samplers):
+    for module in (ablations, coverage, misspecified, model_check, paper, runtime, samplers):
         monkeypatch.setattr(module, "PATH", tmp_path / f"{module.__name__}.jsonl")
     monkeypatch.setattr(speed_report, "PATHS", (tmp_path / "speed.json", tmp_path / "speed-one-thread.json"))
     monkeypatch.setattr(tune_report, "PATH", tmp_path / "tune.json")
