@@ -1,7 +1,7 @@
 """Whether the model has earned trust: its one-step-ahead residuals, each predicted before the value was seen.
 
 Leave-one-out residuals do not show a misfit, because the fit absorbs it. With the hyperparameters that n₀ observations
-gave, each later value has a predictive distribution given all values before it, and under a true model
+gave, each later value has a predictive distribution given all values before it, and if they are the true ones
 
     z_i = (y_i − E[y_i | y_1 … y_{i−1}]) / √Var[y_i | y_1 … y_{i−1}]
 
@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 # Hyperparameters are frozen at 8·2^(j/4) observations, and the values up to the next such number are predicted by them.
 FIRST_PREDICTED = 8
 _PER_OCTAVE = 4
-# A true model is held back about so often.
+# A model with the true hyperparameters is held back about so often; one that takes an estimate for them, more often.
 _RISK = 0.05
 # In units of the values' spread: where a search has converged, errors far below this are no evidence of anything.
 _IMMATERIAL = 1e-2
