@@ -26,7 +26,6 @@ from scipy.special import chdtri
 
 from regretstop.kernels import Embedding, Kernel
 from regretstop.likelihood import NOISE_STD_FLOOR, Hyperparameters
-from regretstop.linalg import matvec
 from regretstop.posterior import cholesky
 
 Array = NDArray[np.float64]
@@ -127,8 +126,8 @@ def _predict(
     covariance = model.prior_std**2 * kernel.correlation(cdist(scaled, scaled, "sqeuclidean"))
     covariance.flat[:: len(values) + 1] += max(model.noise_std, NOISE_STD_FLOOR) ** 2
     chol, _ = cholesky(covariance, model.prior_std**2)
-    inverse: Array = np.asarray(lapack.dtrtri(chol, lower=1)[0])
-    ones, whitened = inverse.sum(axis=1), matvec(inverse, values)
+    solved: Array = np.asarray(lapack.dtrtrs(chol, np.column_stack([np.ones(len(values)), values]), lower=1)[0])
+    ones, whitened = solved.T
     precision = np.cumsum(ones**2)[start - 1 : -1]
     mean = np.cumsum(ones * whitened)[start - 1 : -1] / precision
     pivots = chol.diagonal()[start:]
