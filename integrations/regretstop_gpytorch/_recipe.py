@@ -13,8 +13,8 @@ from gpytorch.means import Mean
 from numpy.typing import NDArray
 
 from regretstop.checks import check_number_or
+from regretstop.estimates import MOST_NOISE, thinned
 from regretstop.kernels import Embedding
-from regretstop.native import MOST_NOISE, thinned
 from regretstop.posterior import merge_duplicates
 from regretstop.standardize import Standardized, standardize
 from regretstop.surrogate import Fit
