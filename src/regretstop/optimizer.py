@@ -13,6 +13,7 @@ from regretstop.bound import theory_sqrt_beta
 from regretstop.certificate import Certificate
 from regretstop.checks import as_float, check_at_least, check_between, check_number_or
 from regretstop.confidence import RiskLedger
+from regretstop.encoded import SAME_POINT, Encoded, encode
 from regretstop.exceedance import exceeding_point
 from regretstop.kernels import Kernel, Matern52
 from regretstop.maximize import Search, sobol_points
@@ -35,39 +36,6 @@ _SAMPLER_N_L = 10.0
 # With fewer observations no posterior says anything.
 _FEWEST = 3
 _UNVISITED_TRIES = 64
-# Coordinates that are closer differ by rounding.
-_SAME_POINT = 1e-9
-
-
-@dataclass(frozen=True)
-class _Encoded:
-    """The observations as the surrogate sees them: encoded, and with the sign of a maximised objective."""
-
-    points: Array
-    values: Array
-    numbers: NDArray[np.intp]
-    inside: NDArray[np.bool_]
-    ended: Array
-    n_excluded: int
-
-    def first(self, n: int) -> "_Encoded":
-        """Return the n observations that ended first, in the order of the history; what is excluded stays counted."""
-        if n == len(self.values):
-            return self
-        chosen = np.sort(np.argsort(self.ended, kind="stable")[:n])
-        return _Encoded(
-            points=self.points[chosen],
-            values=self.values[chosen],
-            numbers=self.numbers[chosen],
-            inside=self.inside[chosen],
-            ended=self.ended[chosen],
-            n_excluded=self.n_excluded,
-        )
-
-    def fits_as(self, other: "_Encoded") -> bool:
-        """Return whether the two are the same observations."""
-        mine, its = (self.points, self.values, self.numbers), (other.points, other.values, other.numbers)
-        return all(map(np.array_equal, mine, its))
 
 
 @dataclass(frozen=True)
@@ -157,10 +125,10 @@ class GPUCB:
         self._n_estimated: int | None = None
         self._history: list[Observation] = []
         self._pending: list[Mapping[str, Any]] = []
-        self._encoded: _Encoded | None = None
+        self._encoded: Encoded | None = None
         self._fitted: _Fitted | None = None
         # The last test of each rule, by its repr, until the next one is due.
-        self._tests: dict[str, tuple[_Encoded, Certificate]] = {}
+        self._tests: dict[str, tuple[Encoded, Certificate]] = {}
 
     @property
     def history(self) -> tuple[Observation, ...]:
@@ -242,7 +210,7 @@ class GPUCB:
         """
         return self._snapshot(schedule, *self._due(schedule))
 
-    def _due(self, schedule: Schedule) -> tuple[_Encoded, Due]:
+    def _due(self, schedule: Schedule) -> tuple[Encoded, Due]:
         """Return the last test that is due, and the observations that it sees: all of them before the first test."""
         data = self._encode()
         due = schedule.due(len(data.values), self._fewest())
@@ -251,7 +219,7 @@ class GPUCB:
     def _fewest(self) -> int:
         return max(_FEWEST, self._count_estimated() + 1)
 
-    def _snapshot(self, schedule: Schedule, data: _Encoded, due: Due) -> Snapshot:
+    def _snapshot(self, schedule: Schedule, data: Encoded, due: Due) -> Snapshot:
         n = len(data.values)
         n_estimated, fewest = self._count_estimated(), self._fewest()
         obstacle: str | None = None
@@ -292,24 +260,15 @@ class GPUCB:
             last=(data.points[-1], float(fit.data.values[-1])) if fit else None,
         )
 
-    def _optimum(self, data: _Encoded) -> int | None:
+    def _optimum(self, data: Encoded) -> int | None:
         """Return the index, among the observations in the space, of a point that is known to be optimal; None if none.
 
-        Every point of the space must have been evaluated, and its value be the objective itself: the surrogate was
-        told that there is no noise, and no two evaluations of a point contradict that.
+        The surrogate must have been told that there is no noise.
         """
-        if self.space.size > len(data.values):
+        best = data.best_of_all(self.space)
+        if best is None or any(posterior.noise_std > 0.0 for posterior in self._fit(data).fit.posteriors):
             return None
-        points, values = data.points[data.inside], data.values[data.inside]
-        snapped = self.space.snap(points)
-        # A point between the values of a discrete axis is none of the space.
-        exact = np.flatnonzero(np.all(np.abs(snapped - points) < _SAME_POINT, axis=1))
-        distinct, first, group = np.unique(snapped[exact], axis=0, return_index=True, return_inverse=True)
-        if len(distinct) < self.space.size or np.any(values[exact] != values[exact[first[group.ravel()]]]):
-            return None
-        if any(posterior.noise_std > 0.0 for posterior in self._fit(data).fit.posteriors):
-            return None
-        return int(exact[np.argmax(values[exact])])
+        return best
 
     def _count_estimated(self) -> int:
         """Return how many numbers the surrogate estimates in this space, which is also the check of the two."""
@@ -321,31 +280,9 @@ class GPUCB:
         self._encoded = None
         self._fitted = None
 
-    def _encode(self) -> _Encoded:
+    def _encode(self) -> Encoded:
         if self._encoded is None:
-            points: list[Array] = []
-            values: list[float] = []
-            numbers: list[int] = []
-            ended: list[float] = []
-            for observation in self._history:
-                if observation.value is None or not math.isfinite(observation.value):
-                    continue
-                try:
-                    points.append(self.space.encode(observation.params))
-                except ValueError:  # a point of another space: recorded, not modelled
-                    continue
-                values.append(self._sign * float(observation.value))
-                numbers.append(observation.number)
-                ended.append(observation.ended)
-            stacked = np.array(points).reshape(-1, self.space.dim)
-            self._encoded = _Encoded(
-                points=stacked,
-                values=np.array(values),
-                numbers=np.array(numbers, dtype=np.intp),
-                inside=self.space.inside(stacked),
-                ended=np.array(ended),
-                n_excluded=len(self._history) - len(values),
-            )
+            self._encoded = encode(self._history, self.space, self._sign)
         return self._encoded
 
     def _encode_all(self, points: Sequence[Mapping[str, Any]]) -> Array:
@@ -358,7 +295,7 @@ class GPUCB:
                 continue
         return np.array(encoded).reshape(-1, self.space.dim)
 
-    def _fit(self, data: _Encoded) -> _Fitted:
+    def _fit(self, data: Encoded) -> _Fitted:
         if self._fitted is not None and data is self._encoded:
             return self._fitted
         fit = self._surrogate.fit(data.points, data.values, categories=self.space.categories, sign=self._sign)
@@ -367,7 +304,7 @@ class GPUCB:
             self._fitted = fitted
         return fitted
 
-    def _searched(self, fit: Fit, data: _Encoded) -> _Fitted:
+    def _searched(self, fit: Fit, data: Encoded) -> _Fitted:
         inside = data.points[data.inside]
         if fit.mode is None:
             searches = tuple(Search(p, self.space, inside, self._seed) for p in fit.posteriors)
@@ -389,7 +326,7 @@ class GPUCB:
         fresh = points[~_is_among(points, visited)]
         return fresh[0] if len(fresh) else unvisited[0]
 
-    def _next_point(self, data: _Encoded, pending: Array) -> Array:
+    def _next_point(self, data: Encoded, pending: Array) -> Array:
         fitted = self._fit(data)
         failed = self._encode_all([o.params for o in self._history if o.value is not None and not _is_finite(o.value)])
         pending = np.vstack([pending, self._encode_all([o.params for o in self._history if o.value is None])])
@@ -447,4 +384,4 @@ def _is_finite(value: float | None) -> bool:
 
 
 def _is_among(points: Array, others: Array) -> NDArray[np.bool_]:
-    return np.any(np.all(np.abs(points[:, None, :] - others[None, :, :]) < _SAME_POINT, axis=2), axis=1)
+    return np.any(np.all(np.abs(points[:, None, :] - others[None, :, :]) < SAME_POINT, axis=2), axis=1)
