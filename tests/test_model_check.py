@@ -28,7 +28,8 @@ from regretstop.kernels import Embedding, Kernel
 from regretstop.likelihood import Hyperparameters
 from regretstop.model_check import ModelCheck, blocks, judge, residuals
 from regretstop.native import NativeSurrogate
-from regretstop.posterior import GaussianProcess, merge_duplicates
+from regretstop.posterior import GaussianProcess
+from regretstop.repeats import merge_duplicates
 from regretstop.rules.base import Rule
 from regretstop.surrogate import Fit
 from tests.draws import data_for

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from regretstop import Matern52, SquaredExponential
 from regretstop.kernels import Embedding, Kernel
-from regretstop.posterior import GaussianProcess, Revisable, cholesky, merge_duplicates, take_back
+from regretstop.posterior import GaussianProcess, Revisable, cholesky
+from regretstop.repeats import merge_duplicates, take_back
 from tests import oracle
 
 CORRELATIONS = {Matern52: oracle.matern52, SquaredExponential: oracle.squared_exponential}

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from regretstop.kernels import Embedding
-from regretstop.posterior import merge_duplicates, take_back
+from regretstop.repeats import merge_duplicates, take_back
 from regretstop_gpytorch._prior import Prior, family_of
 from regretstop_gpytorch._torch import Array, cholesky, isolated, to_numpy
 

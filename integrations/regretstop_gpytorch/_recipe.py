@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from regretstop.checks import check_number_or
 from regretstop.estimates import MOST_NOISE, thinned
 from regretstop.kernels import Embedding
-from regretstop.posterior import merge_duplicates
+from regretstop.repeats import merge_duplicates
 from regretstop.standardize import Standardized, standardize
 from regretstop.surrogate import Fit
 from regretstop_gpytorch._density import Density, settle

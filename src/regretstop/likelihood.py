@@ -19,7 +19,8 @@ from scipy.spatial.distance import cdist
 
 from regretstop.kernels import Embedding, Kernel
 from regretstop.linalg import matmul
-from regretstop.posterior import cholesky, merge_duplicates
+from regretstop.posterior import cholesky
+from regretstop.repeats import merge_duplicates
 
 Array = NDArray[np.float64]
 

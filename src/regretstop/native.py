@@ -12,7 +12,8 @@ from regretstop.estimates import Estimator, Part, thinned
 from regretstop.kernels import Embedding, Kernel
 from regretstop.likelihood import Hyperparameters
 from regretstop.model_check import ModelCheck, blocks, judge, residuals
-from regretstop.posterior import GaussianProcess, merge_duplicates
+from regretstop.posterior import GaussianProcess
+from regretstop.repeats import merge_duplicates
 from regretstop.sampling import Sampling
 from regretstop.standardize import Standardized, standardize
 from regretstop.surrogate import Fit, Treatment

@@ -78,7 +78,7 @@ class Snapshot:
             "jitter_std": max(p.jitter for p in self.posteriors) ** 0.5 * self.scale,
         }
 
-    def sampling_terms(self) -> dict[str, float | int | str]:
+    def model_terms(self) -> dict[str, float | int | str]:
         """Return what a certificate says about the model: the samples that it is the worst of, and their check."""
         terms: dict[str, float | int | str] = {"n_samples": len(self.posteriors)}
         if self.sampling is not None:
@@ -96,7 +96,7 @@ class Snapshot:
             }
         return terms
 
-    def sampling_remark(self) -> str:
+    def model_remark(self) -> str:
         """Return a remark if the hyperparameters could not be sampled, or the model was overconfident; else nothing."""
         remark = "" if self.check is None else self.check.remark()
         if self.sampling is not None and self.sampling.fallback is not None:

@@ -2,11 +2,13 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from regretstop.certificate import Certificate, Guarantee, Measure, rounded_up
 from regretstop.checks import check_between
+from regretstop.rules.gap import Gap
 from regretstop.schedule import EVERY_OBSERVATION, Schedule
 from regretstop.snapshot import Snapshot
 
@@ -75,6 +77,46 @@ class Rule(ABC):
             optimality_gap_incumbent=None,
             reason=reason,
             terms={},
+            measure=self.measure,
+        )
+
+    def _certificate(
+        self,
+        snapshot: Snapshot,
+        gap: Gap | None,
+        *,
+        bound: float,
+        guarantee: Guarantee,
+        incumbent: int,
+        reason: str,
+        terms: Mapping[str, float | int | str],
+    ) -> Certificate:
+        """Return a certificate of the snapshot, with what every rule says of its data and its model.
+
+        Args:
+            snapshot: Without an obstacle.
+            gap: The certified gap that stands beside the bound; None where there is none.
+            bound: In the objective's units.
+            guarantee: What the bound is.
+            incumbent: Index of x̂ among the snapshot's points.
+            reason: Of the decision, in words.
+            terms: The numbers behind the bound.
+        """
+        return Certificate(
+            rule=type(self).__name__,
+            bound=bound,
+            epsilon=float(self.epsilon),
+            delta=float(self.delta),
+            guarantee=guarantee,
+            incumbent=int(snapshot.numbers[incumbent]),
+            incumbent_value=float(snapshot.values[incumbent]),
+            n_observations=snapshot.n_observations,
+            n_excluded=snapshot.n_excluded,
+            optimality_gap=gap.bound * snapshot.scale if gap else math.inf,
+            optimality_gap_guarantee=snapshot.guarantee,
+            optimality_gap_incumbent=int(snapshot.numbers[gap.incumbent]) if gap else None,
+            reason=reason + snapshot.model_remark(),
+            terms={**terms, **snapshot.model_terms()},
             measure=self.measure,
         )
 

@@ -1,6 +1,5 @@
 """What the rules without a proof share: their estimate, with the certified gap and the probability left beside it."""
 
-import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -60,27 +59,18 @@ class Heuristic(Rule):
             return self._obstructed(snapshot, obstacle)
         found = self.estimate(snapshot)
         gap = gap_beside(snapshot, self.delta, snapshot.schedule.limit)
-        return Certificate(
-            rule=type(self).__name__,
+        return self._certificate(
+            snapshot,
+            gap,
             bound=found.bound,
-            epsilon=float(self.epsilon),
-            delta=float(self.delta),
             guarantee="heuristic",
-            incumbent=int(snapshot.numbers[found.incumbent]),
-            incumbent_value=float(snapshot.values[found.incumbent]),
-            n_observations=snapshot.n_observations,
-            n_excluded=snapshot.n_excluded,
-            optimality_gap=gap.bound * snapshot.scale if gap else math.inf,
-            optimality_gap_guarantee=snapshot.guarantee,
-            optimality_gap_incumbent=int(snapshot.numbers[gap.incumbent]) if gap else None,
-            reason=(found.reason or verdict(found.bound, self.epsilon, self.subject)) + snapshot.sampling_remark(),
+            incumbent=found.incumbent,
+            reason=found.reason or verdict(found.bound, self.epsilon, self.subject),
             terms={
                 **found.terms,
                 "maximum": found.how,
                 "test": snapshot.test,
                 **snapshot.noise_terms(),
                 **probability_left(snapshot, found.incumbent, self.epsilon),
-                **snapshot.sampling_terms(),
             },
-            measure=self.measure,
         )

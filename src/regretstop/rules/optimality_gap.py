@@ -56,20 +56,13 @@ class OptimalityGap(LedgerRule):
         if gap is None:
             return self._obstructed(snapshot, UNKNOWN_SLOPES)
         bound = gap.bound * snapshot.scale
-        return Certificate(
-            rule=type(self).__name__,
+        return self._certificate(
+            snapshot,
+            certified,
             bound=bound,
-            epsilon=float(self.epsilon),
-            delta=float(self.delta),
             guarantee=snapshot.guarantee if self.beta is None else "heuristic",
-            incumbent=int(snapshot.numbers[gap.incumbent]),
-            incumbent_value=float(snapshot.values[gap.incumbent]),
-            n_observations=snapshot.n_observations,
-            n_excluded=snapshot.n_excluded,
-            optimality_gap=certified.bound * snapshot.scale if certified else math.inf,
-            optimality_gap_guarantee=snapshot.guarantee,
-            optimality_gap_incumbent=int(snapshot.numbers[certified.incumbent]) if certified else None,
-            reason=verdict(bound, self.epsilon) + snapshot.sampling_remark(),
+            incumbent=gap.incumbent,
+            reason=verdict(bound, self.epsilon),
             terms={
                 "sqrt_alpha": gap.sqrt_alpha,
                 "sqrt_eta": gap.sqrt_eta,
@@ -80,6 +73,5 @@ class OptimalityGap(LedgerRule):
                 **risk_terms(snapshot, ledger),
                 **snapshot.noise_terms(),
                 **probability_left(snapshot, gap.incumbent, self.epsilon),
-                **snapshot.sampling_terms(),
             },
         )

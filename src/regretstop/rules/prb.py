@@ -69,21 +69,13 @@ class PRB(LedgerRule):
         tally = self._simulate(snapshot, candidates, risk / len(candidates), rng)
         incumbent = candidates[tally.candidate]
         gap = gap_beside(snapshot, self.delta, self._horizon(snapshot))
-        scale = snapshot.scale
-        return Certificate(
-            rule=type(self).__name__,
+        return self._certificate(
+            snapshot,
+            gap,
             bound=tally.bound,
-            epsilon=float(self.epsilon),
-            delta=float(self.delta),
             guarantee="heuristic",
-            incumbent=int(snapshot.numbers[incumbent]),
-            incumbent_value=float(snapshot.values[incumbent]),
-            n_observations=snapshot.n_observations,
-            n_excluded=snapshot.n_excluded,
-            optimality_gap=gap.bound * scale if gap else math.inf,
-            optimality_gap_guarantee=snapshot.guarantee,
-            optimality_gap_incumbent=int(snapshot.numbers[gap.incumbent]) if gap else None,
-            reason=self._reason(tally) + snapshot.sampling_remark(),
+            incumbent=incumbent,
+            reason=self._reason(tally),
             terms={
                 "probability_left": tally.probability_left,
                 "paths": tally.n_paths,
@@ -91,7 +83,6 @@ class PRB(LedgerRule):
                 "maximum": snapshot.searches[0].how,
                 **risk_terms(snapshot, ledger, model_risk=0.5 * self.delta),
                 **snapshot.noise_terms(),
-                **snapshot.sampling_terms(),
             },
         )
 

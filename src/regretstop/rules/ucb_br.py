@@ -105,7 +105,7 @@ class UCBbr(LedgerRule):
             for each, (mean, std) in zip(under, at_data, strict=True)
         ]
         worst = int(np.argmax(bounds))
-        return self._certificate(snapshot, ledger, under[worst], bounds[worst] * snapshot.scale, incumbent)
+        return self._under_worst(snapshot, ledger, under[worst], bounds[worst] * snapshot.scale, incumbent)
 
     def _under(
         self,
@@ -158,7 +158,7 @@ class UCBbr(LedgerRule):
             return (math.log(dim * level),) * dim
         return tuple(np.log(dim * slopes_of(space, posterior, risk)).tolist())
 
-    def _certificate(
+    def _under_worst(
         self,
         snapshot: Snapshot,
         ledger: RiskLedger,
@@ -174,21 +174,13 @@ class UCBbr(LedgerRule):
             reason = "no parameters satisfy the theorem's condition α ≤ β"
         elif bound >= self.epsilon:
             reason += _noise_remark(posterior, regret, snapshot, self.epsilon)
-        reason += snapshot.sampling_remark()
         scale = snapshot.scale
-        return Certificate(
-            rule=type(self).__name__,
+        return self._certificate(
+            snapshot,
+            gap,
             bound=bound,
-            epsilon=float(self.epsilon),
-            delta=float(self.delta),
             guarantee=guarantee,
-            incumbent=int(snapshot.numbers[incumbent]),
-            incumbent_value=float(snapshot.values[incumbent]),
-            n_observations=snapshot.n_observations,
-            n_excluded=snapshot.n_excluded,
-            optimality_gap=gap.bound * scale if gap else math.inf,
-            optimality_gap_guarantee=snapshot.guarantee,
-            optimality_gap_incumbent=int(snapshot.numbers[gap.incumbent]) if gap else None,
+            incumbent=incumbent,
             reason=reason,
             terms={
                 "t": snapshot.n_observations + 1,
@@ -205,7 +197,6 @@ class UCBbr(LedgerRule):
                 "n_L": ledger.n_L,
                 **risk_terms(snapshot, ledger),
                 **probability_left(snapshot, incumbent, self.epsilon),
-                **snapshot.sampling_terms(),
             },
         )
 

@@ -18,7 +18,8 @@ from regretstop import Matern52
 from regretstop.kernels import Embedding
 from regretstop.likelihood import HyperparameterDensity
 from regretstop.native import NativeSurrogate
-from regretstop.posterior import GaussianProcess, merge_duplicates
+from regretstop.posterior import GaussianProcess
+from regretstop.repeats import merge_duplicates
 from tests.draws import data_for
 from tests.integrations.gpytorch.cases import NATIVE, SPACES, ExactGP, exactly, noise, rational_quadratic, scaled
 
