@@ -387,6 +387,21 @@ def test_bounds_fall_with_delta(
     assert other.bound <= one.bound * (1 + 1e-6)
 
 
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("beta", ["theory", 4.0])
+def test_bounds_over_samples_fall_with_delta_where_trials_nearly_tie(seed: int, beta: Any) -> None:
+    """Noise decides which trial is the best one: under each sample it may be another, and so for each δ."""
+    rng = np.random.default_rng(seed)
+    optimizer = GPUCB(Space({"x": Float(0.0, 1.0)}), seed=0, beta=beta, hyperparameters="posterior")
+    for x, value in zip(rng.random(11), rng.normal(1.5, 0.05, 11), strict=True):
+        optimizer.tell({"x": float(x)}, float(value))
+    found = [optimizer.certificate(UCBbr(1.0, float(delta))) for delta in np.geomspace(1e-4, 0.5, 24)]
+    for name in ("bound", "optimality_gap"):
+        values = np.array([getattr(certificate, name) for certificate in found])
+        assert np.all(np.isfinite(values))
+        assert np.all(values[1:] <= values[:-1] * (1 + 1e-6))
+
+
 def of_samples(snapshot: Snapshot, samples: list[int], trial: int) -> Snapshot:
     """Return the snapshot with these samples only, and one trial that can be certified."""
     return dataclasses.replace(

@@ -34,6 +34,8 @@ UNKNOWN_SLOPES = (
 )
 # Keeps δ/n_L for slopes in the certified gap that stands beside the bound of a rule without slopes.
 _N_L_BESIDE = 10.0
+# The trial that is certified is named by half the risk that its test would have with this δ.
+_NAMING_DELTA = 0.05
 # Relative to the prior deviation: below this a deviation costs nothing.
 _LEAST_COST = 1e-9
 
@@ -114,7 +116,9 @@ def certified_gap(snapshot: Snapshot, ledger: RiskLedger) -> Gap | None:
     if math.isinf(log_risk):
         raise ValueError("the horizon of the risk ledger is used up")
     at_data = [posterior.mean_std(snapshot.points) for posterior in snapshot.posteriors]
-    half = upper_quantile(log_risk + math.log(0.5))
+    # Under several posteriors the trial with the best average need not have the best bound: were it named by a width
+    # that depends on δ, a larger δ could name one whose bound is larger.
+    half = upper_quantile(log_risk + math.log(0.5 * _NAMING_DELTA / ledger.delta))
     incumbent = int(np.argmax(np.mean([mean - half * std for mean, std in at_data], axis=0)))
 
     def under(k: int, search: Searching) -> Gap:

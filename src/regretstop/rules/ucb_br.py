@@ -38,7 +38,7 @@ class UCBbr(LedgerRule):
     The paper certifies the query x_t, which then has to be evaluated. Here the bound is handed on to the evaluated
     trial x̂ with the best lower confidence bound, which costs what x̂ lacks of x_t's:
     `bound = c_t + max(0, LCB(x_t) − LCB(x̂))`, LCB = μ − √η σ. By the same proof it bounds f* − f(x̂), whichever
-    sampler chose the data.
+    sampler chose the data. Over samples of the hyperparameters x̂ is the trial whose worst bound is the least.
 
     The width of the acquisition is the optimizer's `beta`. "theory" is the paper's β_t and "matched" sets β_t = α_t:
     both satisfy the theorem's condition α_t ≤ β_t. A number is the paper's experiment: x_t maximises with that β
@@ -98,14 +98,13 @@ class UCBbr(LedgerRule):
             for posterior, search in zip(snapshot.posteriors, snapshot.searches, strict=True)
         ]
         at_data = [posterior.mean_std(snapshot.points) for posterior in snapshot.posteriors]
+        bounds = np.array([each.bounds(mean, std) for each, (mean, std) in zip(under, at_data, strict=True)])
         lower = [each.lower(mean, std) for each, (mean, std) in zip(under, at_data, strict=True)]
-        incumbent = int(np.argmax(np.mean(lower, axis=0)))
-        bounds = [
-            each.bound(float(mean[incumbent]), float(std[incumbent]))
-            for each, (mean, std) in zip(under, at_data, strict=True)
-        ]
-        worst = int(np.argmax(bounds))
-        return self._under_worst(snapshot, ledger, under[worst], bounds[worst] * snapshot.scale, incumbent)
+        # The trial whose worst bound is the least; of equals, the one with the best lower confidence bounds.
+        incumbent = int(np.lexsort((-np.mean(lower, axis=0), np.max(bounds, axis=0)))[0])
+        worst = int(np.argmax(bounds[:, incumbent]))
+        bound = float(bounds[worst, incumbent]) * snapshot.scale
+        return self._under_worst(snapshot, ledger, under[worst], bound, incumbent)
 
     def _under(
         self,
@@ -210,17 +209,17 @@ class _Under:
     query: Maximum
 
     def lower(self, mean: Array, std: Array) -> Array:
-        """Return the lower confidence bounds of trials, by which one is named."""
+        """Return the lower confidence bounds of trials, by which one is named among equals."""
         # An infinite width means an infinite bound; any finite one then serves to name a trial.
         return mean - (self.regret.sqrt_eta if math.isfinite(self.regret.sqrt_eta) else 2.0) * std
 
-    def bound(self, mean: float, std: float) -> float:
-        """Return the bound handed on to a trial with this posterior mean and deviation."""
+    def bounds(self, mean: Array, std: Array) -> Array:
+        """Return the bound handed on to each of the trials with these posterior means and deviations."""
         if not math.isfinite(self.regret.value):
-            return math.inf
+            return np.full(len(mean), math.inf)
         width = self.regret.sqrt_eta
         lacking = (self.query.mean - width * self.query.std) - (mean - width * std)
-        return self.posterior.prior_std * self.regret.value + max(0.0, lacking)
+        return self.posterior.prior_std * self.regret.value + np.maximum(lacking, 0.0)
 
 
 def _noise_remark(posterior: Posterior, regret: RegretBound, snapshot: Snapshot, epsilon: float) -> str:
