@@ -91,6 +91,9 @@ def tables(
     processes: Annotated[int, typer.Option(min=1, help="Paths at a time; give each one thread.")] = 1,
     problems: Annotated[list[str] | None, typer.Option(help="Rows; all but CNN if left out.")] = None,
     samplers: Annotated[list[str] | None, typer.Option(help="Samplers; all if left out.")] = None,
+    treatments: Annotated[
+        list[str] | None, typer.Option(help="How rules treat unknown hyperparameters; both ways if left out.")
+    ] = None,
     trials: Annotated[int | None, typer.Option(min=8, help="Ends the paths earlier.")] = None,
     cnn: Annotated[
         bool, typer.Option("--cnn", help="The network on digits too: some five seconds an evaluation.")
@@ -102,10 +105,15 @@ def tables(
 
     names = [name for name in ROWS if name != CNN] if problems is None else problems
     chosen = list(paper.SAMPLERS) if samplers is None else samplers
-    for option, values, known in (("--problems", names, tuple(ROWS)), ("--samplers", chosen, paper.SAMPLERS)):
+    unknown_by = list(paper.UNKNOWN) if treatments is None else treatments
+    for option, values, known in (
+        ("--problems", names, tuple(ROWS)),
+        ("--samplers", chosen, paper.SAMPLERS),
+        ("--treatments", unknown_by, paper.UNKNOWN),
+    ):
         if unknown := [value for value in values if value not in known]:
             raise typer.BadParameter(f"{option} must be of {', '.join(known)}, got {', '.join(unknown)}")
-    paper.run(seeds, processes, [*names, CNN] if cnn else names, chosen, trials)
+    paper.run(seeds, processes, [*names, CNN] if cnn else names, chosen, trials, tuple(unknown_by))
 
 
 @app.command()

@@ -20,7 +20,13 @@ KNOWN = ("fixed",)
 UNKNOWN = ("map", "posterior")
 
 
-def keys_of(seeds: int, problems: list[str], samplers: list[str], trials: int | None = None) -> list[dict[str, Any]]:
+def keys_of(
+    seeds: int,
+    problems: list[str],
+    samplers: list[str],
+    trials: int | None = None,
+    unknown: tuple[str, ...] = UNKNOWN,
+) -> list[dict[str, Any]]:
     """Return the keys of the records, in an order of which every beginning is about balanced.
 
     Args:
@@ -28,6 +34,7 @@ def keys_of(seeds: int, problems: list[str], samplers: list[str], trials: int | 
         problems: Names of rows.
         samplers: Names of samplers.
         trials: Ends the paths earlier than the rows do.
+        unknown: How the rules treat hyperparameters that are not known.
     """
     return [
         {
@@ -43,7 +50,7 @@ def keys_of(seeds: int, problems: list[str], samplers: list[str], trials: int | 
         for name in ROWS
         if name in problems
         for kernel in paths.KERNELS
-        for treatment in (KNOWN if ROWS[name].known else UNKNOWN)
+        for treatment in (KNOWN if ROWS[name].known else unknown)
     ]
 
 
@@ -53,10 +60,11 @@ def run(
     problems: list[str],
     samplers: list[str],
     trials: int | None = None,
+    unknown: tuple[str, ...] = UNKNOWN,
     path: Path = PATH,
 ) -> None:
     """Run the records that the file does not hold yet, and print what they cost."""
-    paths.run(keys_of(seeds, problems, samplers, trials), path, problem_of, processes, MOMENTS)
+    paths.run(keys_of(seeds, problems, samplers, trials, unknown), path, problem_of, processes, MOMENTS)
     for line in costs(read(path)):
         console.print(line)
 

@@ -107,6 +107,8 @@ def test_every_beginning_of_a_run_is_balanced() -> None:
     # The treatments of one path follow each other, so that it is followed once.
     paths = [tuple(v for k, v in key.items() if k != "treatment") for key in keys]
     assert len(set(paths)) == 1 + sum(a != b for a, b in itertools.pairwise(paths))
+    at_the_mode = paper.keys_of(3, list(ROWS), ["√β = 2", "matched"], unknown=("map",))
+    assert at_the_mode == [key for key in keys if key["treatment"] != "posterior"]
 
 
 def _record(regrets: list[float], bounds: list[float | None], named: list[float | None], **key: Any) -> dict[str, Any]:
@@ -202,10 +204,10 @@ def test_the_gap_beside_the_bound_by_hand(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_killed_run_resumes(tmp_path: Path) -> None:
     path = tmp_path / "paper.jsonl"
     names, samplers = ["GP-known 3e-3, d = 2"], ["matched"]
-    paper.run(1, 1, names, samplers, 8, path)
+    paper.run(1, 1, names, samplers, 8, path=path)
     first = path.read_text()
     path.write_text(first + '{"problem":"GP')
-    paper.run(2, 1, names, samplers, 8, path)
+    paper.run(2, 1, names, samplers, 8, path=path)
     assert path.read_text().startswith(first)
     done = records.read(path)
     assert sorted((r["seed"], r["kernel"]) for r in done) == [(s, k) for s in (0, 1) for k in sorted(KERNELS)]
