@@ -1,10 +1,11 @@
-"""The rows of the paper's tables, and Hartmann-6 beside them.
+"""The rows of the paper's tables, and beside them Hartmann-6 and draws with more noise.
 
 The paper prints no lengthscales for its draws: 0.33 in two dimensions (Wilson's example) and 2 in six give an oracle
 that stops about where the paper's does. Its draws in six dimensions have T = 512; here they end at 128, for the cost of
 it, which is later than its rules for regret stop, but not than its Acq.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,7 +19,7 @@ from benchmarks.paths import KERNELS
 from regretstop import Float, Int, Space
 
 EPSILON = 0.1
-NOISES = {"3e-3": 3e-3, "5e-3": 5e-3}
+NOISES = {"3e-3": 3e-3, "5e-3": 5e-3, "√3e-3": math.sqrt(3e-3), "√5e-3": math.sqrt(5e-3)}
 LENGTHSCALES = {2: 0.33, 6: 2.0}
 CNN = "CNN"
 
@@ -46,12 +47,17 @@ class Row:
 
 def _draws(dim: int, budget: int, *, known: bool) -> dict[str, Row]:
     name = "GP-known" if known else "GP"
-    return {f"{name} {noise}, d = {dim}": Row(f"{name} {noise}", dim, budget, 128, noise, known) for noise in NOISES}
+    return {
+        f"{name} {noise}, d = {dim}": Row(f"{name} {noise}", dim, budget, 128, noise, known)
+        for noise in ("3e-3", "5e-3")
+    }
 
 
 # The cheap ones first.
 ROWS = {
     **_draws(2, 128, known=True),
+    # The paper calls 3e-3 and 5e-3 deviations. Its rule stops so late in two dimensions as if they were variances.
+    **{f"GP-known {noise}, d = 2": Row(None, 2, 128, 128, noise, known=True) for noise in ("√3e-3", "√5e-3")},
     **_draws(2, 128, known=False),
     "Branin": Row("Branin", 2, 128, 128),
     "Rosenbrock-4": Row("Rosenbrock", 4, 96, 96),
