@@ -42,9 +42,20 @@ class Rule(ABC):
         if not isinstance(self.schedule, Schedule):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ValueError(f"schedule must be a schedule such as Every(5), got {self.schedule!r}")
 
-    @abstractmethod
     def assess(self, snapshot: Snapshot) -> Certificate:
         """Return the certificate for the data and the model in the snapshot."""
+        if snapshot.optimum is not None and self.measure == "regret":
+            return self._optimal(snapshot, snapshot.optimum)
+        obstacle = self.obstacle(snapshot)
+        return self._assess(snapshot) if obstacle is None else self._obstructed(snapshot, obstacle)
+
+    def obstacle(self, snapshot: Snapshot) -> str | None:
+        """Return why nothing can be said, in words; None if something can."""
+        return snapshot.obstacle
+
+    @abstractmethod
+    def _assess(self, snapshot: Snapshot) -> Certificate:
+        """Return the certificate where there is no obstacle."""
 
     def undecided(
         self,

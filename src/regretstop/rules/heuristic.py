@@ -46,17 +46,8 @@ class Heuristic(Rule):
     def estimate(self, snapshot: Snapshot) -> Estimate:
         """Return the rule's number for a snapshot without an obstacle."""
 
-    def obstacle(self, snapshot: Snapshot) -> str | None:
-        """Return why nothing can be said, in words; None if something can."""
-        return snapshot.obstacle
-
-    def assess(self, snapshot: Snapshot) -> Certificate:
-        """Return the certificate for the data and the model in the snapshot."""
-        if snapshot.optimum is not None and self.measure == "regret":
-            return self._optimal(snapshot, snapshot.optimum)
-        obstacle = self.obstacle(snapshot)
-        if obstacle is not None:
-            return self._obstructed(snapshot, obstacle)
+    def _assess(self, snapshot: Snapshot) -> Certificate:
+        """Return the certificate where there is no obstacle."""
         found = self.estimate(snapshot)
         gap = gap_beside(snapshot, self.delta, snapshot.schedule.limit)
         return self._certificate(

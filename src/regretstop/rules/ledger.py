@@ -39,7 +39,7 @@ class LedgerRule(Rule):
         limit = snapshot.schedule.limit
         return self.horizon if limit is None else limit
 
-    def _obstacle(self, snapshot: Snapshot) -> str | None:
+    def obstacle(self, snapshot: Snapshot) -> str | None:
         """Return why there is no test, in words; None if there is one."""
         horizon = self._horizon(snapshot)
         if snapshot.obstacle is None and horizon is not None and snapshot.test > horizon:

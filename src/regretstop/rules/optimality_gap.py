@@ -43,13 +43,8 @@ class OptimalityGap(LedgerRule):
         if self.beta is not None:
             check_between("beta", self.beta, 0)
 
-    def assess(self, snapshot: Snapshot) -> Certificate:
-        """Return the certificate for the data and the model in the snapshot."""
-        if snapshot.optimum is not None:
-            return self._optimal(snapshot, snapshot.optimum)
-        obstacle = self._obstacle(snapshot)
-        if obstacle is not None:
-            return self._obstructed(snapshot, obstacle)
+    def _assess(self, snapshot: Snapshot) -> Certificate:
+        """Return the certificate where there is no obstacle."""
         ledger = ledger_for(snapshot.space, self.delta, self.n_L, self._horizon(snapshot))
         certified = certified_gap(snapshot, ledger)
         gap = certified if self.beta is None else calibrated_gap(snapshot, math.sqrt(self.beta))

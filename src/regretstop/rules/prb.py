@@ -53,15 +53,12 @@ class PRB(LedgerRule):
         ValueError: If an argument is out of its range.
     """
 
-    def assess(self, snapshot: Snapshot) -> Certificate:
-        """Return the certificate for the data and the model in the snapshot."""
-        if snapshot.optimum is not None:
-            return self._optimal(snapshot, snapshot.optimum)
-        obstacle = self._obstacle(snapshot)
-        if obstacle is not None:
-            return self._obstructed(snapshot, obstacle)
-        if not can_draw(snapshot):
-            return self._obstructed(snapshot, NO_PATHS)
+    def obstacle(self, snapshot: Snapshot) -> str | None:
+        """Return why there is no test, in words; None if there is one."""
+        return super().obstacle(snapshot) or (None if can_draw(snapshot) else NO_PATHS)
+
+    def _assess(self, snapshot: Snapshot) -> Certificate:
+        """Return the certificate where there is no obstacle."""
         rng = path_rng(snapshot)
         candidates = _candidates(snapshot, rng)
         ledger = RiskLedger(0.5 * self.delta, math.inf, self._horizon(snapshot))

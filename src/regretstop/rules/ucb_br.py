@@ -76,15 +76,16 @@ class UCBbr(LedgerRule):
         if self.a is not None and self.a <= self.delta:
             raise ValueError(f"a must be above delta = {self.delta!r} for a Lipschitz level, got {self.a!r}")
 
-    def assess(self, snapshot: Snapshot) -> Certificate:
-        """Return the certificate for the data and the model in the snapshot."""
-        if snapshot.optimum is not None:
-            return self._optimal(snapshot, snapshot.optimum)
-        obstacle = self._obstacle(snapshot)
-        if obstacle is not None:
-            return self._obstructed(snapshot, obstacle)
-        if self.a is None and not all(slopes_are_known(snapshot.space, p) for p in snapshot.posteriors):
-            return self._obstructed(snapshot, UNKNOWN_SLOPES)
+    def obstacle(self, snapshot: Snapshot) -> str | None:
+        """Return why there is no test, in words; None if there is one."""
+        obstacle = super().obstacle(snapshot)
+        if obstacle is None and self.a is None:
+            known = all(slopes_are_known(snapshot.space, posterior) for posterior in snapshot.posteriors)
+            return None if known else UNKNOWN_SLOPES
+        return obstacle
+
+    def _assess(self, snapshot: Snapshot) -> Certificate:
+        """Return the certificate where there is no obstacle."""
         ledger = ledger_for(snapshot.space, self.delta, self.n_L, self._horizon(snapshot))
         # Each with a full search: unlike the gap, this bound may be far too low or too high at a point that is only
         # nearly the maximiser.
