@@ -12,7 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta
 
-from regretstop import GPUCB, PRB, Certificate, Float, Int, Matern52, OptimalityGap, Space, UCBbr
+from regretstop import (
+    GPUCB,
+    PRB,
+    AcquisitionThreshold,
+    Certificate,
+    Float,
+    Int,
+    Matern52,
+    OptimalityGap,
+    Rule,
+    Space,
+    UCBbr,
+    minimize,
+)
 from regretstop.maximize import Search
 from regretstop.rules.remaining import path_gaps, probability_left
 from regretstop.snapshot import Snapshot
@@ -338,3 +351,31 @@ def test_pending_and_failed_points_are_kept_away_from() -> None:
 def test_bad_exceedances_are_named(value: Any) -> None:
     with pytest.raises(ValueError, match=rf"^exceedance must be a positive number, got {value!r}$"):
         GPUCB(SPACES["a line"], exceedance=value)
+    optimizer = GPUCB(SPACES["a line"], exceedance=0.5)
+    with pytest.raises(ValueError, match=rf"^exceedance must be a positive number, got {value!r}$"):
+        optimizer.exceedance = value
+    assert optimizer.exceedance == 0.5
+
+
+@pytest.mark.parametrize(
+    ("rule", "options", "sought"),
+    [
+        (OptimalityGap(0.01), {}, 0.01),
+        (OptimalityGap(0.01), {"exceedance": None}, None),
+        (OptimalityGap(0.01), {"exceedance": 0.1}, 0.1),
+        (OptimalityGap(0.01), {"beta": "matched"}, None),
+        (AcquisitionThreshold(1e-9), {}, None),
+    ],
+)
+def test_a_loop_looks_for_what_its_rule_would_not_stop_for(
+    rule: Rule, options: dict[str, Any], sought: float | None
+) -> None:
+    def bumps(params: dict[str, Any]) -> float:
+        return -math.sin(9.0 * params["x"]) - params["x"]
+
+    space = SPACES["a line"]
+    result = minimize(bumps, space, rule=rule, max_trials=8, seed=0, **options)
+    optimizer = GPUCB(space, direction="minimize", seed=0, **options | {"exceedance": sought})
+    for observation in result.history:
+        assert optimizer.ask() == observation.params
+        optimizer.tell(observation.params, observation.value)

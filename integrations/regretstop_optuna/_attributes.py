@@ -60,6 +60,19 @@ def stored_certificates(study: Study, rule: str = "") -> list[StoredCertificate]
     return sorted(found, key=lambda stored: stored.trial)
 
 
+def latest_epsilon(study: Study) -> float | None:
+    """Return the smallest ε of the certificates of the last trial that has any; None if none bounds a regret.
+
+    It is in the study, so that a resumed search goes on as it would have, and so do other processes.
+    """
+    found = [
+        (-int(key.rpartition(":")[2]), float(value["epsilon"]))
+        for key, value in user_attributes(study).items()
+        if key.startswith(_CERTIFICATE) and value.get("measure") == "regret"
+    ]
+    return min(found)[1] if found else None
+
+
 def stored_decisions(study: Study, rule: Rule | None = None) -> list[StoredCertificate]:
     """Return the decisions in order of trial: all of them, or those that satisfy `rule` now.
 

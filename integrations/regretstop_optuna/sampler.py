@@ -9,8 +9,9 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from regretstop import Kernel, Surrogate
+from regretstop.rules.default import exceedance_for
 from regretstop.surrogate import Treatment
-from regretstop_optuna._attributes import publish_proposal
+from regretstop_optuna._attributes import latest_epsilon, publish_proposal
 from regretstop_optuna._certify import require_one_objective
 from regretstop_optuna._joint import joint_distributions
 from regretstop_optuna._logging import logger
@@ -36,8 +37,9 @@ class GPUCBSampler(BaseSampler):
     Args:
         beta: β of the acquisition μ + √β σ (4.0: two deviations), "theory" or "matched"; see
             `regretstop.GPUCB`.
-        exceedance: ε in the units of the objective, best that of the stopping rule: every other point is then sought
-            where something better by more than ε may still be; see `regretstop.GPUCB`. None for none.
+        exceedance: ε in the units of the objective, or "rule" for that of the study's latest certificate: every
+            other point is sought where something better by more than ε may still be; see `regretstop.GPUCB`. None for
+            none, as "rule" also is beside beta="theory" or "matched".
         seed: Seed of everything random. With `n_jobs` above 1 Optuna draws new seeds.
         n_startup_trials: Trials before the model is used. As soon as the first completed one tells
             the space, they follow a scrambled Sobol sequence.
@@ -59,7 +61,7 @@ class GPUCBSampler(BaseSampler):
         self,
         *,
         beta: float | Literal["theory", "matched"] = 4.0,
-        exceedance: float | None = None,
+        exceedance: float | Literal["rule"] | None = "rule",
         seed: int | None = None,
         n_startup_trials: int = 5,
         kernel: Kernel | None = None,
@@ -73,7 +75,7 @@ class GPUCBSampler(BaseSampler):
             raise ValueError(f"n_startup_trials must be an integer of at least 1, got {n_startup_trials!r}")
         self.models = Models(
             beta=beta,
-            exceedance=exceedance,
+            exceedance=None if exceedance == "rule" else exceedance,
             kernel=kernel,
             noise_std=noise_std,
             hyperparameters=hyperparameters,
@@ -82,6 +84,8 @@ class GPUCBSampler(BaseSampler):
             n_initial=n_startup_trials,
             seed=seed,
         )
+        self._beta = beta
+        self._exceedance: float | Literal["rule"] | None = exceedance
         self._independent_sampler = independent_sampler or RandomSampler(seed=seed)
         self._warned_of_independent = False
         self._warned_of_failure = False
@@ -117,6 +121,7 @@ class GPUCBSampler(BaseSampler):
             trials = all_trials(study)
             model = self.models.get(study, search_space)
             model.replace_history(observations(trials), running_points(trials, search_space, but=trial))
+            model.exceedance = exceedance_for(self._exceedance, self._beta, latest_epsilon(study))
             try:
                 params = model.ask()
             except (ArithmeticError, ValueError) as error:

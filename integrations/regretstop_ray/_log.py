@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
-from regretstop import GPUCB, Observation
+from regretstop import GPUCB, Observation, Rule
 from regretstop_ray._model import Model
 from regretstop_ray._space import SearchSpace
 
@@ -22,6 +22,11 @@ _ALIVE: "weakref.WeakValueDictionary[str, TrialLog]" = weakref.WeakValueDictiona
 
 class Watcher(Protocol):
     """What may end a search: a stopper."""
+
+    @property
+    def rule(self) -> Rule:
+        """The stopping rule."""
+        ...
 
     def ends_the_search(self) -> bool:
         """Whether no further trial is wanted."""
@@ -240,6 +245,11 @@ class TrialLog:
                     f"{record.time!r}: declare max_t, so that it is known which trials ran to their end"
                 )
         return None
+
+    @property
+    def epsilon(self) -> float | None:
+        """The smallest ε of the watchers' rules, None if none bounds a regret."""
+        return min((w.rule.epsilon for w in self.watchers if w.rule.measure == "regret"), default=None)
 
     @property
     def n_ended(self) -> int:

@@ -12,6 +12,7 @@ from ray.tune.search import UNDEFINED_METRIC_MODE, UNDEFINED_SEARCH_SPACE, Searc
 
 from regretstop import Kernel, Surrogate
 from regretstop.maximize import sobol_points
+from regretstop.rules.default import exceedance_for
 from regretstop.surrogate import Treatment
 from regretstop_ray._log import TrialLog, check_objective
 from regretstop_ray._logging import logger
@@ -36,8 +37,9 @@ class GPUCBSearch(Searcher):
             parameter.
         evaluated_rewards: Their metric, where it is known: then they are not run again.
         beta: β of the acquisition μ + √β σ (4.0: two deviations), "theory" or "matched"; see `regretstop.GPUCB`.
-        exceedance: ε in the units of the objective, best that of the stopping rule: every other point is then sought
-            where something better by more than ε may still be; see `regretstop.GPUCB`. None for none.
+        exceedance: ε in the units of the objective, or "rule" for that of its stopper: every other point
+            is sought where something better by more than ε may still be; see `regretstop.GPUCB`. None for none, as
+            "rule" also is beside beta="theory" or "matched".
         seed: Seed of everything random; None for a fresh one.
         n_initial_points: Trials before the model is used; they follow a scrambled Sobol sequence.
         kernel: Kernel of the Gaussian process. Declared lengthscales belong to the parameters in the order of the
@@ -61,7 +63,7 @@ class GPUCBSearch(Searcher):
         evaluated_rewards: Sequence[float] | None = None,
         *,
         beta: float | Literal["theory", "matched"] = 4.0,
-        exceedance: float | None = None,
+        exceedance: float | Literal["rule"] | None = "rule",
         seed: int | None = None,
         n_initial_points: int = 5,
         kernel: Kernel | None = None,
@@ -76,7 +78,7 @@ class GPUCBSearch(Searcher):
         self._seed = int(np.random.default_rng().integers(2**31)) if seed is None else seed
         options = {
             "beta": beta,
-            "exceedance": exceedance,
+            "exceedance": None if exceedance == "rule" else exceedance,
             "kernel": kernel,
             "noise_std": noise_std,
             "hyperparameters": hyperparameters,
@@ -85,6 +87,8 @@ class GPUCBSearch(Searcher):
             "n_initial": n_initial_points,
             "seed": self._seed,
         }
+        self._beta = beta
+        self._exceedance: float | Literal["rule"] | None = exceedance
         self._space_is_given = space is not None
         given = None if space is None else SearchSpace(space)
         self.log = TrialLog(options, space=given, metric=metric, mode=mode)
@@ -218,7 +222,9 @@ class GPUCBSearch(Searcher):
     def _next_point(self) -> dict[str, Any]:
         assert self.log.space is not None
         try:
-            return self.log.optimizer().ask()
+            optimizer = self.log.optimizer()
+            optimizer.exceedance = exceedance_for(self._exceedance, self._beta, self.log.epsilon)
+            return optimizer.ask()
         except (ArithmeticError, ValueError) as error:
             if not self._warned_of_failure:
                 self._warned_of_failure = True

@@ -169,6 +169,11 @@ class RegretBoundStopper(Stopper, Callback):
         self._begin()
 
     @property
+    def rule(self) -> Rule:
+        """The stopping rule."""
+        return self._rule
+
+    @property
     def log(self) -> TrialLog:
         """The trials and certificates."""
         return self._log

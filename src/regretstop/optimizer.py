@@ -97,8 +97,6 @@ class GPUCB:
         if direction not in ("maximize", "minimize"):
             raise ValueError(f"direction must be 'maximize' or 'minimize', got {direction!r}")
         check_number_or("beta", beta, "theory", "matched")
-        if exceedance is not None:
-            check_between("exceedance", exceedance, 0)
         check_between("mean", mean, -math.inf)
         check_at_least("n_initial", n_initial, 1)
         if seed is not None:
@@ -108,7 +106,7 @@ class GPUCB:
         self.space = space
         self._sign = 1.0 if direction == "maximize" else -1.0
         self._beta: Beta = beta
-        self._exceedance = exceedance
+        self.exceedance = exceedance
         self._n_initial = n_initial
         self._seed = int(np.random.default_rng().integers(2**31)) if seed is None else int(seed)
         if surrogate is None:
@@ -129,6 +127,21 @@ class GPUCB:
         self._fitted: _Fitted | None = None
         # The last test of each rule, by its repr, until the next one is due.
         self._tests: dict[str, tuple[Encoded, Certificate]] = {}
+
+    @property
+    def exceedance(self) -> float | None:
+        """ε of the exceedance sampling, None for none; it may be set from one question to the next.
+
+        Raises:
+            ValueError: If it is set to anything but a positive number or None.
+        """
+        return self._exceedance
+
+    @exceedance.setter
+    def exceedance(self, epsilon: float | None) -> None:
+        if epsilon is not None:
+            check_between("exceedance", epsilon, 0)
+        self._exceedance = epsilon
 
     @property
     def history(self) -> tuple[Observation, ...]:

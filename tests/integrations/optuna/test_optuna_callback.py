@@ -11,6 +11,7 @@ from optuna.trial import TrialState
 from regretstop_optuna import GPUCBSampler, RegretBoundCallback, certificate_of, should_stop
 
 from regretstop import AcquisitionThreshold, Certificate, DeltaCB, DeltaES, Matern52, OptimalityGap, UCBbr
+from regretstop.certificate import rounded_up
 from tests.integrations.optuna.objectives import bumps, parabola, table
 
 
@@ -71,7 +72,7 @@ def test_it_stops_the_study_and_says_so_once(log):
     assert sorted(stored(study, "OptimalityGap")) == list(range(n))
     (line,) = log.at(logging.INFO)
     assert f"trial {certificate.incumbent} " in line
-    assert f"{certificate.bound:.4g} < epsilon = 1 (delta = 0.05, guarantee: model)" in line
+    assert f"{rounded_up(certificate.bound)} < epsilon = 1 (delta = 0.05, guarantee: model)" in line
     assert f"after {n} evaluations" in line
     assert not log.at(logging.WARNING)
 

@@ -17,9 +17,9 @@ from optuna.distributions import (
     IntDistribution,
 )
 from optuna.trial import TrialState
-from regretstop_optuna import GPUCBSampler
+from regretstop_optuna import GPUCBSampler, RegretBoundCallback
 
-from regretstop import Matern52
+from regretstop import AcquisitionThreshold, Matern52, OptimalityGap, UCBbr
 from tests.integrations.optuna.objectives import BRANIN_MINIMUM, branin, bumps, parabola
 
 
@@ -158,6 +158,46 @@ def test_exceedance_changes_where_it_looks_after_the_first_trials():
         study.optimize(bumps, n_trials=8)
     assert [t.params for t in plain.trials[:5]] == [t.params for t in exceeding.trials[:5]]
     assert [t.params for t in plain.trials[5:]] != [t.params for t in exceeding.trials[5:]]
+
+
+def searched(rule, n=10, parts=1, **options):
+    """Run some trials, in so many parts, by a sampler with these options beside a callback with the rule."""
+    study = new_study()
+    for _ in range(parts):
+        study.sampler = GPUCBSampler(seed=0, **options)
+        callbacks = [] if rule is None else [RegretBoundCallback(rule=rule)]
+        study.optimize(bumps, n_trials=n // parts, callbacks=callbacks)
+    return [t.params for t in study.trials]
+
+
+def test_it_looks_for_what_the_callback_would_not_stop_for():
+    """Nothing stops here: ε is far below what ten trials can certify."""
+    rule = OptimalityGap(epsilon=1e-3)
+    by_the_rule = searched(rule)
+    assert by_the_rule == searched(rule, exceedance=1e-3)
+    assert by_the_rule != searched(rule, exceedance=None)
+    # Each part is another process's sampler, which reads ε in the study.
+    assert by_the_rule == searched(rule, parts=5)
+
+
+@pytest.mark.parametrize(
+    ("rule", "options"),
+    [
+        (None, {}),  # no ε is known
+        (AcquisitionThreshold(epsilon=1e-9), {}),  # ε of another quantity
+        (OptimalityGap(epsilon=1e-3), {"beta": "matched"}),  # points of a proof
+    ],
+)
+def test_without_an_epsilon_for_the_regret_it_looks_for_nothing_more(rule, options):
+    assert searched(rule, n=8, **options) == searched(rule, n=8, exceedance=None, **options)
+
+
+def test_the_smallest_of_two_callbacks_counts():
+    study = new_study()
+    study.sampler = GPUCBSampler(seed=0)
+    callbacks = [RegretBoundCallback(rule=rule) for rule in (OptimalityGap(epsilon=1e-2), UCBbr(epsilon=1e-3))]
+    study.optimize(bumps, n_trials=8, callbacks=callbacks)
+    assert [t.params for t in study.trials] == searched(OptimalityGap(epsilon=1e-3), n=8)
 
 
 def test_added_trials_count():

@@ -10,7 +10,7 @@ from ray import tune
 from ray.tune.search import Searcher
 from regretstop_ray import GPUCBSearch, RegretBoundStopper, certificate_of
 
-from regretstop import GPUCB, Matern52, OptimalityGap
+from regretstop import GPUCB, AcquisitionThreshold, Matern52, OptimalityGap
 from tests.integrations.ray.objectives import EPSILON, space, value
 
 
@@ -42,6 +42,27 @@ def run(search, n, f=value, first=0):
 def test_it_suggests_what_the_core_would_ask(options):
     search = searcher(**options)
     optimizer = GPUCB(search.log.space.space, direction="minimize", seed=0, **options)
+    for config in run(search, 9):
+        params = optimizer.ask()
+        assert search.log.space.params(config) == params
+        optimizer.tell(params, value(config))
+
+
+@pytest.mark.parametrize(
+    ("rules", "options", "sought"),
+    [
+        ([OptimalityGap(EPSILON / 100)], {}, EPSILON / 100),
+        ([OptimalityGap(EPSILON / 10), OptimalityGap(EPSILON / 100)], {}, EPSILON / 100),
+        ([OptimalityGap(EPSILON / 100)], {"exceedance": None}, None),
+        ([OptimalityGap(EPSILON / 100)], {"beta": "theory"}, None),
+        ([AcquisitionThreshold(1e-9)], {}, None),
+    ],
+)
+def test_it_looks_for_what_its_stoppers_would_not_stop_for(rules, options, sought):
+    search = searcher(**options)
+    stoppers = [RegretBoundStopper(search, rule=rule) for rule in rules]
+    assert len(search.log.watchers) == len(stoppers)
+    optimizer = GPUCB(search.log.space.space, direction="minimize", seed=0, **options | {"exceedance": sought})
     for config in run(search, 9):
         params = optimizer.ask()
         assert search.log.space.params(config) == params
