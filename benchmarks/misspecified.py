@@ -9,8 +9,8 @@ from benchmarks.objectives import Problem
 from benchmarks.records import RESULTS
 
 PATH = RESULTS / "misspecified.jsonl"
-# GPUCB at its defaults first.
-SAMPLERS = ("√β = 2", "exceedance")
+# The default of the samplers beside a stopping rule first.
+SAMPLERS = ("exceedance", "√β = 2")
 TREATMENTS = ("map", "posterior", paths.TERMINATOR)
 
 

@@ -29,8 +29,8 @@ from benchmarks.tables import rate, sources, spread, table
 Records = Sequence[Mapping[str, Any]]
 # By sampler: what it is, and where its picture goes.
 _SAMPLERS = {
-    "√β = 2": ("Points chosen by `GPUCB` at its defaults", "misspecified.png"),
-    "exceedance": ("Points chosen with exceedance sampling of the smaller ε", "misspecified-exceedance.png"),
+    "exceedance": ("Points chosen as by default: with exceedance sampling, of the smaller ε", "misspecified.png"),
+    "√β = 2": ("Points chosen by √β = 2 alone", "misspecified-constant.png"),
 }
 
 

@@ -22,10 +22,11 @@ COLOURS = {
     "calibrated gap": "#8c564b",
     "certified gap": "#000000",
 }
-# What stands for a run that stopped where it should not have: heading, marker, treatments and answers.
+# Heading, marker, how the points are chosen, treatments and answers.
 _WHO = (
-    ("mode, no model check", "o", ("fixed", "map"), "without"),
-    ("eight samples, model check", "s", ("fixed", "posterior"), "inflated"),
+    ("√β = 2, mode, no model check", "o", "√β = 2", ("fixed", "map"), "without"),
+    ("by default: exceedance, mode, model check", "D", "exceedance", ("fixed", "map"), "inflated"),
+    ("√β = 2, eight samples, model check", "s", "√β = 2", ("fixed", "posterior"), "inflated"),
 )
 _TICKS = (5, 10, 20, 50, 100, 200, 500)
 # Regrets below this are drawn as this.
@@ -66,7 +67,7 @@ def stops(records: Records, target: Path) -> None:
             axis.grid(alpha=0.3)
         line[0].set_ylabel("false stops; the paper: no success (%)")
     handles = [plt.Line2D([], [], color=c, marker="o", ls="", label=rule) for rule, c in COLOURS.items()]
-    handles += [plt.Line2D([], [], color="grey", marker=m, ls="", label=who) for who, m, _, _ in _WHO]
+    handles += [plt.Line2D([], [], color="grey", marker=m, ls="", label=who) for who, m, *_ in _WHO]
     handles += [plt.Line2D([], [], color="grey", marker="X", ls="", mfc="none", label="the paper")]
     figure.legend(handles=handles, loc="lower center", ncols=5, fontsize=9, frameon=False)
     figure.tight_layout(rect=(0, 0.7 / height, 1, 1))
@@ -82,12 +83,18 @@ def _stops_of(axis: Any, kernel: str, records: Records, names: set[str]) -> None
             place = float(np.mean([c.stop for c in printed])), 100 * (1 - float(np.mean([c.success for c in printed])))
             axis.plot(*place, "X", color=colour, mfc="none", ms=10, mew=1.5)
             places.append(place)
-        for _, marker, treatments, check in _WHO:
+        for _, marker, sampler, treatments, check in _WHO:
             # Rows count alike, however many paths of each there are.
             found = [
                 summary([outcome(r, rule, check) for r in paths])
                 for name in sorted(names)
-                if (paths := [r for r in records if r["problem"] == name and r["treatment"] in treatments])
+                if (
+                    paths := [
+                        r
+                        for r in records
+                        if (r["problem"], r["sampler"]) == (name, sampler) and r["treatment"] in treatments
+                    ]
+                )
             ]
             if found:
                 place = (

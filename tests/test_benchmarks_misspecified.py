@@ -60,7 +60,7 @@ def test_false_stops_are_counted_by_problem(tmp_path: Path, monkeypatch: pytest.
     # Bounds of the false paths are below 0.2 at three tests, those of the others never.
     assert "| UCBbr | map | 3/40 (3–20 %) | 9/160 | 3/40 (3–20 %) | 9/160 |" in text
     assert "| A | 0.1, 0.5 | 0.05 (0.05–0.05) | 20/20 | 15 (15–15) | 20/20 | 11 (11–11) |" in text
-    assert (tmp_path / "misspecified.png").stat().st_size > 0
+    assert (tmp_path / "misspecified-constant.png").stat().st_size > 0
 
 
 def test_inflating_is_compared_with_a_gate_and_with_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,13 +109,13 @@ def test_optunas_terminator_has_rows_of_its_own(tmp_path: Path, monkeypatch: pyt
 
 
 def test_samplers_are_reported_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = report_of([record(0, RIGHT), record(0, FALSE, sampler="exceedance")], tmp_path, monkeypatch)
-    defaults, exceedance = text[: text.index("### Points chosen with")], text[text.index("### Points chosen with") :]
+    text = report_of([record(0, RIGHT, sampler="exceedance"), record(0, FALSE)], tmp_path, monkeypatch)
+    defaults, constant = text[: text.index("### Points chosen by √β")], text[text.index("### Points chosen by √β") :]
     assert "UCBbr (map): none" in defaults
     assert "| UCBbr | map | inflated | 1/1 | 0/1 (0–79 %) |" in defaults
-    assert "UCBbr (map): A" in exceedance
-    assert "| UCBbr | map | inflated | 1/1 | 1/1 (21–100 %) |" in exceedance
-    for picture in ("misspecified.png", "misspecified-exceedance.png"):
+    assert "UCBbr (map): A" in constant
+    assert "| UCBbr | map | inflated | 1/1 | 1/1 (21–100 %) |" in constant
+    for picture in ("misspecified.png", "misspecified-constant.png"):
         assert (tmp_path / picture).stat().st_size > 0
         assert f"(results/{picture})" in text
 
