@@ -8,6 +8,7 @@ import numpy as np
 from benchmarks import paper, paper_data, paper_plots
 from benchmarks.outcomes import Outcome, Summary, longest, outcome, summary
 from benchmarks.paper_data import NOSTOP, ORACLE
+from benchmarks.paper_differences import differences
 from benchmarks.paper_problems import CNN, EPSILON, LENGTHSCALES, ROWS
 from benchmarks.paths import DELTA, EVERY, KERNELS, PRB_EVERY
 from benchmarks.records import RESULTS, read
@@ -61,6 +62,7 @@ def section() -> list[str]:
             "the paths are left out.",
             f"![regret along the paths](results/{CURVES_PLOT.name})",
         ]
+        parts += differences(first)
     return parts + _bounds(records)
 
 

@@ -12,6 +12,7 @@ from scipy.stats.qmc import Sobol
 from benchmarks import ablations, paper, paper_data, paper_report, records, runtime
 from benchmarks.draws import cube_draw
 from benchmarks.outcomes import outcome, summary
+from benchmarks.paper_differences import differences
 from benchmarks.paper_problems import CNN, NOISES, ROWS, problem_of
 from benchmarks.paths import KERNELS, Moments, run_path
 from regretstop import Kernel, Matern52, SquaredExponential
@@ -184,6 +185,18 @@ def test_the_section_prints_whatever_is_there(tmp_path: Path, monkeypatch: pytes
     assert (tmp_path / "stops.png").stat().st_size > 0
     assert (tmp_path / "curves.png").stat().st_size > 0
     assert "Matérn-5/2, points" not in text
+
+
+def test_only_stops_that_differ_are_listed() -> None:
+    """The paper's UCB_br stops at 47.2 on Branin under SE: 40 is within a quarter of that, 4 is not."""
+    near = _record([1.0] * 39 + [0.05] * 3, [None] * 19 + [0.05, 0.05], [None] * 19 + [0.05, 0.05])
+    assert outcome(near, "UCBbr").stop == 40
+    listed = [line for line in "\n".join(differences([near])).splitlines() if line.startswith("| Branin")]
+    # PRB was not asked, so it did not stop in 42 evaluations: the paper's did at 32.1.
+    assert listed == ["| Branin | SE | – | – | 32.1 | 42.0 |"]
+    listed = [line for line in "\n".join(differences([_EARLY, _MISTOLD])).splitlines() if line.startswith("| Branin")]
+    assert listed == ["| Branin | SE | 47.2 | 3.0 | 32.1 | 4.0 |"]
+    assert differences([near | {"treatment": "posterior"}]) == []
 
 
 def test_the_gap_beside_the_bound_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
