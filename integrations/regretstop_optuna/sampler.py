@@ -121,7 +121,7 @@ class GPUCBSampler(BaseSampler):
             trials = all_trials(study)
             model = self.models.get(study, search_space)
             model.replace_history(observations(trials), running_points(trials, search_space, but=trial))
-            model.exceedance = exceedance_for(self._exceedance, self._beta, latest_epsilon(study))
+            model.exceedance = exceedance_for(self._exceedance, self._beta, lambda: latest_epsilon(study))
             try:
                 params = model.ask()
             except (ArithmeticError, ValueError) as error:

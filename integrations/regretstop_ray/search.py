@@ -223,7 +223,7 @@ class GPUCBSearch(Searcher):
         assert self.log.space is not None
         try:
             optimizer = self.log.optimizer()
-            optimizer.exceedance = exceedance_for(self._exceedance, self._beta, self.log.epsilon)
+            optimizer.exceedance = exceedance_for(self._exceedance, self._beta, lambda: self.log.epsilon)
             return optimizer.ask()
         except (ArithmeticError, ValueError) as error:
             if not self._warned_of_failure:

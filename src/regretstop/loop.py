@@ -65,7 +65,7 @@ def minimize(
     check_repeated(rule)
     if "exceedance" not in options:
         epsilon = float(rule.epsilon) if rule.measure == "regret" else None
-        options["exceedance"] = exceedance_for("rule", options.get("beta", 4.0), epsilon)
+        options["exceedance"] = exceedance_for("rule", options.get("beta", 4.0), lambda: epsilon)
     optimizer = GPUCB(space, direction="minimize", seed=seed, **options)
     certificates: list[Certificate] = []
     for _ in range(max_trials):

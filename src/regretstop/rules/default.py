@@ -1,5 +1,6 @@
 """What an adapter uses where its user typed nothing: the rule, and what the search looks for."""
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 from regretstop.rules.base import Rule
@@ -21,7 +22,7 @@ def resolve_rule(epsilon: Any, delta: Any, rule: Any) -> Rule:
 
 
 def exceedance_for(
-    exceedance: float | Literal["rule"] | None, beta: float | str, epsilon: float | None
+    exceedance: float | Literal["rule"] | None, beta: float | str, epsilon: Callable[[], float | None]
 ) -> float | None:
     """Return the ε by which a point must be able to beat the best trial for the search to look there; None for none.
 
@@ -29,10 +30,11 @@ def exceedance_for(
         exceedance: A number, "rule" for ε of the stopping rule, or None.
         beta: β of the search. The points of "theory" and "matched" are those that a proof is about, and stay so
             unless a number is given.
-        epsilon: ε of the rule that ends the search; None where no rule is known, or its bound is not on the regret.
+        epsilon: Returns ε of the rule that ends the search; None where no rule is known, or its bound is not on the
+            regret. Called where it is needed only: it may have to be read from a storage.
     """
     if exceedance == "rule":
-        return None if isinstance(beta, str) else epsilon
+        return None if isinstance(beta, str) else epsilon()
     return exceedance
 
 
