@@ -1,7 +1,7 @@
 """The paper's ablations: UCBbr along the same paths with other δ and n_L, and along paths of another √β.
 
-A larger δ can never stop later on one path. The paper's tables have it doing so, so the order is checked here on every
-path.
+Beside them the slopes of the paper's experiments, a = b = 1, in place of the kernel's. A larger δ can never stop later
+on one path. The paper's tables have it doing so, so the order is checked here on every path.
 """
 
 import time
@@ -23,9 +23,11 @@ SAMPLERS = ("√β = 1", "√β = 2", "√β = 5")
 DELTAS = (0.01, DELTA, 0.2)
 N_LS = (4.0, 40.0)
 _USUAL = f"δ = {DELTA:g}"
-# δ and n_L, one of which is as everywhere else.
+PAPER_SLOPES = "a = b = 1"
+# δ, n_L and the slopes, two of which are as everywhere else.
 RULES = {f"δ = {delta:g}": UCBbr(EPSILON, delta) for delta in DELTAS}
 RULES |= {f"n_L = {n:g}": UCBbr(EPSILON, DELTA, n_L=n) for n in N_LS}
+RULES[PAPER_SLOPES] = UCBbr(EPSILON, DELTA, a=1.0, b=1.0)
 
 
 def run(seeds: int, processes: int, problems: list[str], trials: int | None = None, path: Path = PATH) -> None:
@@ -93,7 +95,7 @@ def section() -> list[str]:
         f"stops as T, and false stops are of all paths. {sources(records)}",
         "B:",
         table([row for row in by_b if row]),
-        "δ and n_L, along the same paths:",
+        "δ, n_L, and the slopes of the paper in place of the kernel's, along the same paths:",
         table([row for row in by_rule if row]),
         f"A larger δ never stopped later: {'true on all' if not late else 'FALSE on ' + '; '.join(late) + ', of'} "
         f"{len(records)} paths.",

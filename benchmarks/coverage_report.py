@@ -10,8 +10,7 @@ _ABOUT = {
     "known": "Kernel, noise and mean are declared; the noise has deviation {noise}, and ℓ is {lengthscales}.",
     "unknown": "Lengthscales and noise are drawn from the surrogate's priors (σ truncated to at most {most} of the "
     "deviation of the values, and draws weighed so that it fits the surrogate's prior of s: see `coverage.py`), and "
-    "estimated by it. Samples and mode of the hyperparameters are tested on the same data; the mode chose the points. "
-    "The cube in d = 4 is left out: in first trials nothing was certified there, at great cost.",
+    "estimated by it. Samples and mode of the hyperparameters are tested on the same data; the mode chose the points.",
 }
 _COUNTS = {"false certificates": "false", "paths with a violated bound": "violated"}
 

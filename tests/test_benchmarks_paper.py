@@ -244,7 +244,7 @@ def test_the_ablations_run_and_report(tmp_path: Path, monkeypatch: pytest.Monkey
     done = records.read(ablations.PATH)
     assert [r["sampler"] for r in done] == list(ablations.SAMPLERS)
     for record in done:
-        assert list(record["rules"]) == ["δ = 0.01", "δ = 0.05", "δ = 0.2", "n_L = 4", "n_L = 40"]
+        assert list(record["rules"]) == ["δ = 0.01", "δ = 0.05", "δ = 0.2", "n_L = 4", "n_L = 40", "a = b = 1"]
         assert ablations.in_order(record)
     text = "\n".join(ablations.section())
     assert "| GP 3e-3, d = 2 | B = 5 | 7.5 (84 %, 0.05) |" in text

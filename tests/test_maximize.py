@@ -8,8 +8,9 @@ import pytest
 from regretstop import Categorical, Float, Int, Matern52, Space
 from regretstop.acquisition import UpperConfidenceBound
 from regretstop.kernels import Embedding
-from regretstop.maximize import Search, sobol_points
+from regretstop.maximize import Search
 from regretstop.posterior import GaussianProcess
+from regretstop.sobol import sobol_points
 from tests.draws import cube_grid
 from tests.histories import FINITE, SPACES, declared, random_history, random_points
 

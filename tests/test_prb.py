@@ -351,10 +351,30 @@ def test_pending_and_failed_points_are_kept_away_from() -> None:
 def test_bad_exceedances_are_named(value: Any) -> None:
     with pytest.raises(ValueError, match=rf"^exceedance must be a positive number, got {value!r}$"):
         GPUCB(SPACES["a line"], exceedance=value)
-    optimizer = GPUCB(SPACES["a line"], exceedance=0.5)
-    with pytest.raises(ValueError, match=rf"^exceedance must be a positive number, got {value!r}$"):
-        optimizer.exceedance = value
-    assert optimizer.exceedance == 0.5
+    with pytest.raises(ValueError, match=rf"^epsilon must be a positive number, got {value!r}$"):
+        GPUCB(SPACES["a line"]).ask(epsilon=value)
+
+
+@pytest.mark.parametrize(
+    ("options", "sought"),
+    [
+        ({}, 0.1),
+        ({"exceedance": "rule"}, 0.1),
+        ({"exceedance": None}, None),
+        ({"exceedance": 0.2}, 0.2),
+        ({"beta": "theory"}, None),
+        ({"beta": "matched"}, None),
+        ({"beta": "matched", "exceedance": 0.2}, 0.2),
+    ],
+)
+def test_the_epsilon_that_it_is_asked_with_counts_by_the_rule_only(
+    options: dict[str, Any], sought: float | None
+) -> None:
+    history = random_history(SPACES["a square"], 7, seed=0)
+    options |= declared(history.space)
+    optimizer = history.told(**options)
+    assert optimizer.needs_epsilon == (sought == 0.1)
+    assert optimizer.ask(epsilon=0.1) == history.told(**options | {"exceedance": sought}).ask()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from regretstop import Kernel, Surrogate
-from regretstop.rules.default import exceedance_for
 from regretstop.surrogate import Treatment
 from regretstop_optuna._attributes import latest_epsilon, publish_proposal
 from regretstop_optuna._certify import require_one_objective
@@ -75,7 +74,7 @@ class GPUCBSampler(BaseSampler):
             raise ValueError(f"n_startup_trials must be an integer of at least 1, got {n_startup_trials!r}")
         self.models = Models(
             beta=beta,
-            exceedance=None if exceedance == "rule" else exceedance,
+            exceedance=exceedance,
             kernel=kernel,
             noise_std=noise_std,
             hyperparameters=hyperparameters,
@@ -84,8 +83,6 @@ class GPUCBSampler(BaseSampler):
             n_initial=n_startup_trials,
             seed=seed,
         )
-        self._beta = beta
-        self._exceedance: float | Literal["rule"] | None = exceedance
         self._independent_sampler = independent_sampler or RandomSampler(seed=seed)
         self._warned_of_independent = False
         self._warned_of_failure = False
@@ -121,9 +118,8 @@ class GPUCBSampler(BaseSampler):
             trials = all_trials(study)
             model = self.models.get(study, search_space)
             model.replace_history(observations(trials), running_points(trials, search_space, but=trial))
-            model.exceedance = exceedance_for(self._exceedance, self._beta, lambda: latest_epsilon(study))
             try:
-                params = model.ask()
+                params = model.ask(epsilon=latest_epsilon(study) if model.needs_epsilon else None)
             except (ArithmeticError, ValueError) as error:
                 self._warn_of_failure(trial, error)
                 return {}

@@ -9,12 +9,13 @@ import math
 import uuid
 import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from dataclasses import replace
+from typing import Any, Protocol
 
 from regretstop import GPUCB, Observation, Rule
 from regretstop_ray._model import Model
 from regretstop_ray._space import SearchSpace
+from regretstop_ray._trial import TrialRecord
 
 _VERSION = 1
 _ALIVE: "weakref.WeakValueDictionary[str, TrialLog]" = weakref.WeakValueDictionary()
@@ -31,39 +32,6 @@ class Watcher(Protocol):
     def ends_the_search(self) -> bool:
         """Whether no further trial is wanted."""
         ...
-
-
-@dataclass
-class TrialRecord:
-    """One trial.
-
-    Attributes:
-        number: Its place in the order in which trials became known.
-        config: Its configuration, of which the tunable part matters.
-        state: "failed" also where the metric is missing or not finite.
-        value: The metric at its end.
-        time: Value of the time attribute at its end; None if it was not reported.
-        went_on_at: The last value of it at which Tune let the trial go on.
-        ended_itself: Whether the trial's own code ended it, as far as a stopper saw.
-        ended_as: 1 for the first trial that ended, 2 for the second, …
-    """
-
-    number: int
-    config: Mapping[str, Any]
-    state: Literal["running", "completed", "failed"] = "running"
-    value: float = math.nan
-    time: float | None = None
-    went_on_at: float | None = None
-    ended_itself: bool = False
-    ended_as: int | None = None
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it ended itself, rather than being cut short by a scheduler or a stop criterion.
-
-        The result that makes Tune cut a trial short is not one at which it went on.
-        """
-        return self.ended_itself or self.time == self.went_on_at
 
 
 class TrialLog:
@@ -249,7 +217,8 @@ class TrialLog:
     @property
     def epsilon(self) -> float | None:
         """The smallest ε of the watchers' rules, None if none bounds a regret."""
-        return min((w.rule.epsilon for w in self.watchers if w.rule.measure == "regret"), default=None)
+        found = [watcher.rule.regret_epsilon for watcher in self.watchers]
+        return min((epsilon for epsilon in found if epsilon is not None), default=None)
 
     @property
     def n_ended(self) -> int:

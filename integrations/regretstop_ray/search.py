@@ -11,8 +11,7 @@ from ray.tune.result import DEFAULT_METRIC
 from ray.tune.search import UNDEFINED_METRIC_MODE, UNDEFINED_SEARCH_SPACE, Searcher
 
 from regretstop import Kernel, Surrogate
-from regretstop.maximize import sobol_points
-from regretstop.rules.default import exceedance_for
+from regretstop.sobol import sobol_points
 from regretstop.surrogate import Treatment
 from regretstop_ray._log import TrialLog, check_objective
 from regretstop_ray._logging import logger
@@ -78,7 +77,7 @@ class GPUCBSearch(Searcher):
         self._seed = int(np.random.default_rng().integers(2**31)) if seed is None else seed
         options = {
             "beta": beta,
-            "exceedance": None if exceedance == "rule" else exceedance,
+            "exceedance": exceedance,
             "kernel": kernel,
             "noise_std": noise_std,
             "hyperparameters": hyperparameters,
@@ -87,8 +86,6 @@ class GPUCBSearch(Searcher):
             "n_initial": n_initial_points,
             "seed": self._seed,
         }
-        self._beta = beta
-        self._exceedance: float | Literal["rule"] | None = exceedance
         self._space_is_given = space is not None
         given = None if space is None else SearchSpace(space)
         self.log = TrialLog(options, space=given, metric=metric, mode=mode)
@@ -222,9 +219,7 @@ class GPUCBSearch(Searcher):
     def _next_point(self) -> dict[str, Any]:
         assert self.log.space is not None
         try:
-            optimizer = self.log.optimizer()
-            optimizer.exceedance = exceedance_for(self._exceedance, self._beta, lambda: self.log.epsilon)
-            return optimizer.ask()
+            return self.log.optimizer().ask(epsilon=self.log.epsilon)
         except (ArithmeticError, ValueError) as error:
             if not self._warned_of_failure:
                 self._warned_of_failure = True

@@ -10,7 +10,7 @@ from regretstop.checks import check_at_least
 from regretstop.observation import Observation
 from regretstop.optimizer import GPUCB
 from regretstop.rules.base import Rule
-from regretstop.rules.default import check_repeated, exceedance_for
+from regretstop.rules.default import check_repeated
 from regretstop.space import Space
 
 
@@ -52,8 +52,7 @@ def minimize(
         max_trials: The largest number of evaluations.
         seed: Seed of everything random.
         callback: Called after each evaluation.
-        **options: Further arguments of GPUCB; `exceedance` is ε of a rule that bounds the regret if it is left out,
-            unless beta is "theory" or "matched".
+        **options: Further arguments of GPUCB; exceedance="rule" takes ε of a rule that bounds the regret.
 
     Returns:
         The result; `result.certificate` says whether and why it stopped.
@@ -63,13 +62,10 @@ def minimize(
     """
     check_at_least("max_trials", max_trials, 1)
     check_repeated(rule)
-    if "exceedance" not in options:
-        epsilon = float(rule.epsilon) if rule.measure == "regret" else None
-        options["exceedance"] = exceedance_for("rule", options.get("beta", 4.0), lambda: epsilon)
     optimizer = GPUCB(space, direction="minimize", seed=seed, **options)
     certificates: list[Certificate] = []
     for _ in range(max_trials):
-        params = optimizer.ask()
+        params = optimizer.ask(epsilon=rule.regret_epsilon)
         optimizer.tell(params, f(params))
         certificates.append(optimizer.certificate(rule))
         if callback is not None:

@@ -6,7 +6,7 @@ asks for the next point, pays for the gradient ascent only.
 """
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Literal, Protocol
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from regretstop.acquisition import Acquisition
 from regretstop.posterior import Posterior
+from regretstop.sobol import sobol_points
 from regretstop.space import Space
 
 Array = NDArray[np.float64]
@@ -290,23 +291,6 @@ class Glance:
     def maximize(self, acquisition: Acquisition) -> Maximum:
         """Return the largest value among the candidates and where."""
         return self.search.best_candidate(acquisition)
-
-
-def sobol_points(space: Space, n: int, seed: int) -> Array:
-    """Return the first n points of a scrambled Sobol sequence, rounded to the space; shape (n, d)."""
-    unit = _unit_sobol(space.dim, 1 << max(n - 1, 0).bit_length(), seed)[:n].copy()
-    categorical = space.categories > 0
-    unit[:, categorical] = np.floor(unit[:, categorical] * space.categories[categorical])
-    return space.snap(unit)
-
-
-@lru_cache(maxsize=8)
-def _unit_sobol(dim: int, n: int, seed: int) -> Array:
-    from scipy.stats.qmc import Sobol  # slow to import, and not needed to import the package
-
-    points = Sobol(dim, scramble=True, rng=seed).random(n)
-    points.setflags(write=False)
-    return points
 
 
 def _in_batches(posterior: Posterior, points: Array, size: int = 2048) -> tuple[Array, Array]:

@@ -2,25 +2,24 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from regretstop.acquisition import UpperConfidenceBound
-from regretstop.bound import theory_sqrt_beta
 from regretstop.certificate import Certificate
 from regretstop.checks import as_float, check_at_least, check_between, check_number_or
-from regretstop.confidence import RiskLedger
-from regretstop.encoded import SAME_POINT, Encoded, encode
+from regretstop.encoded import Encoded, encode
 from regretstop.exceedance import exceeding_point
+from regretstop.fitted import Fitted
+from regretstop.initial import initial_point
 from regretstop.kernels import Kernel, Matern52
-from regretstop.maximize import Search, sobol_points
+from regretstop.maximize import Search
 from regretstop.native import NativeSurrogate
 from regretstop.observation import Observation, same_params
+from regretstop.query import query
 from regretstop.rules.base import Rule
-from regretstop.rules.gap import certified_gap, grid_for, ledger_for, log_n_exact, sloped_axes, slopes_are_known
 from regretstop.schedule import EVERY_OBSERVATION, Due, Schedule
 from regretstop.snapshot import Beta, Snapshot
 from regretstop.space import Space
@@ -29,22 +28,8 @@ from regretstop.surrogate import Fit, Surrogate, Treatment
 Array = NDArray[np.float64]
 Direction = Literal["maximize", "minimize"]
 
-# The risk behind the widths of beta="theory" and "matched" when the sampler asks for the next point; a rule uses
-# its own δ. It changes where the sampler looks, never what a certificate says.
-_SAMPLER_DELTA = 0.05
-_SAMPLER_N_L = 10.0
 # With fewer observations no posterior says anything.
 _FEWEST = 3
-_UNVISITED_TRIES = 64
-
-
-@dataclass(frozen=True)
-class _Fitted:
-    """A fit with the searches of its posteriors, and the one of the posterior that chooses the next point."""
-
-    fit: Fit
-    searches: tuple[Search, ...]
-    chooser: Search
 
 
 class GPUCB:
@@ -60,9 +45,10 @@ class GPUCB:
             paper's β_t; "matched" for the width √α of the certified optimality gap, whose maximiser is the point
             that keeps the gap from closing. Where the kernel's slopes are not known (a surrogate of your own on a
             continuous axis), "theory" leaves out the term for them, and "matched" becomes "theory".
-        exceedance: ε in the objective's units, or None. With a number, every other point is the maximiser of a
-            posterior path that beats the best trial by more than that, as long as one of 64 does: it looks where
-            something better may be, as often as the model thinks so. The other points are those of `beta`.
+        exceedance: ε in the objective's units: every other point is the maximiser of a posterior path that beats the
+            best trial by more than that, as long as one of 64 does. It looks where something better may be, as often
+            as the model thinks so; the other points are those of `beta`. "rule" takes the ε that `ask` is given,
+            but for beta="theory" and "matched", whose points are those of a proof. None for none.
         kernel: The kernel: a bare family where its hyperparameters are estimated.
         noise_std: Deviation of the observation noise: "learned", or a number in the objective's units (0: none).
         hyperparameters: "map" estimates them by their mode; "posterior" certifies under eight samples of them and
@@ -85,7 +71,7 @@ class GPUCB:
         *,
         direction: Direction = "maximize",
         beta: Beta = 4.0,
-        exceedance: float | None = None,
+        exceedance: float | Literal["rule"] | None = "rule",
         kernel: Kernel | None = None,
         noise_std: float | Literal["learned"] = "learned",
         hyperparameters: Treatment = "map",
@@ -97,6 +83,8 @@ class GPUCB:
         if direction not in ("maximize", "minimize"):
             raise ValueError(f"direction must be 'maximize' or 'minimize', got {direction!r}")
         check_number_or("beta", beta, "theory", "matched")
+        if exceedance is not None and exceedance != "rule":
+            check_between("exceedance", exceedance, 0)
         check_between("mean", mean, -math.inf)
         check_at_least("n_initial", n_initial, 1)
         if seed is not None:
@@ -106,7 +94,7 @@ class GPUCB:
         self.space = space
         self._sign = 1.0 if direction == "maximize" else -1.0
         self._beta: Beta = beta
-        self.exceedance = exceedance
+        self._exceedance: float | Literal["rule"] | None = exceedance
         self._n_initial = n_initial
         self._seed = int(np.random.default_rng().integers(2**31)) if seed is None else int(seed)
         if surrogate is None:
@@ -124,43 +112,41 @@ class GPUCB:
         self._history: list[Observation] = []
         self._pending: list[Mapping[str, Any]] = []
         self._encoded: Encoded | None = None
-        self._fitted: _Fitted | None = None
+        self._fitted: Fitted | None = None
         # The last test of each rule, by its repr, until the next one is due.
         self._tests: dict[str, tuple[Encoded, Certificate]] = {}
 
     @property
-    def exceedance(self) -> float | None:
-        """ε of the exceedance sampling, None for none; it may be set from one question to the next.
-
-        Raises:
-            ValueError: If it is set to anything but a positive number or None.
-        """
-        return self._exceedance
-
-    @exceedance.setter
-    def exceedance(self, epsilon: float | None) -> None:
-        if epsilon is not None:
-            check_between("exceedance", epsilon, 0)
-        self._exceedance = epsilon
+    def needs_epsilon(self) -> bool:
+        """Whether the ε that `ask` is given changes what it returns."""
+        return self._exceedance == "rule" and not isinstance(self._beta, str)
 
     @property
     def history(self) -> tuple[Observation, ...]:
         """The observations in order."""
         return tuple(self._history)
 
-    def ask(self) -> dict[str, Any]:
+    def ask(self, *, epsilon: float | None = None) -> dict[str, Any]:
         """Return the next parameters to evaluate; they stay pending until they are told.
 
+        Args:
+            epsilon: ε of the rule that is to end the search, in the objective's units, for exceedance="rule"; None
+                where no rule is, or its bound is not on the regret.
+
         Raises:
-            ValueError: If the surrogate does not go with the space.
+            ValueError: If ε is not positive and finite, or the surrogate does not go with the space.
         """
+        if epsilon is not None:
+            check_between("epsilon", epsilon, 0)
         self._count_estimated()
         data = self._encode()
         pending = self._encode_all(self._pending)
         if len(data.values) + len(pending) < self._n_initial or len(data.values) == 0:
-            point = self._initial_point(np.vstack([data.points, pending]))
+            index = len(self._history) + len(self._pending)
+            point = initial_point(self.space, np.vstack([data.points, pending]), index, self._seed)
         else:
-            point = self._next_point(data, pending)
+            exceedance = self._exceedance if self._exceedance != "rule" else epsilon if self.needs_epsilon else None
+            point = self._next_point(data, pending, exceedance)
         params = self.space.decode(point)
         self._pending.append(params)
         return params
@@ -308,77 +294,26 @@ class GPUCB:
                 continue
         return np.array(encoded).reshape(-1, self.space.dim)
 
-    def _fit(self, data: Encoded) -> _Fitted:
+    def _fit(self, data: Encoded) -> Fitted:
         if self._fitted is not None and data is self._encoded:
             return self._fitted
         fit = self._surrogate.fit(data.points, data.values, categories=self.space.categories, sign=self._sign)
-        fitted = self._searched(fit, data)
+        fitted = Fitted.of(fit, self.space, data.points[data.inside], self._seed)
         if data is self._encoded:
             self._fitted = fitted
         return fitted
 
-    def _searched(self, fit: Fit, data: Encoded) -> _Fitted:
-        inside = data.points[data.inside]
-        if fit.mode is None:
-            searches = tuple(Search(p, self.space, inside, self._seed) for p in fit.posteriors)
-            return _Fitted(fit, searches, searches[0])
-        chooser = Search(fit.mode, self.space, inside, self._seed)
-        searches = tuple(Search(p, self.space, inside, self._seed, like=chooser) for p in fit.posteriors)
-        return _Fitted(fit, searches, chooser)
-
-    def _initial_point(self, visited: Array) -> Array:
-        """Return the next Sobol point; on a small finite space one that was not visited, while there is one."""
-        index = len(self._history) + len(self._pending)
-        points = sobol_points(self.space, index + _UNVISITED_TRIES, self._seed)[index:]
-        if self.space.size > _UNVISITED_TRIES or len(visited) == 0:
-            return points[0]
-        unvisited = self.space.enumerate()
-        unvisited = unvisited[~_is_among(unvisited, visited)]
-        if len(unvisited) == 0:
-            return points[0]
-        fresh = points[~_is_among(points, visited)]
-        return fresh[0] if len(fresh) else unvisited[0]
-
-    def _next_point(self, data: Encoded, pending: Array) -> Array:
-        fitted = self._fit(data)
+    def _next_point(self, data: Encoded, pending: Array, exceedance: float | None) -> Array:
         failed = self._encode_all([o.params for o in self._history if o.value is not None and not _is_finite(o.value)])
         pending = np.vstack([pending, self._encode_all([o.params for o in self._history if o.value is None])])
-        if len(pending) or len(failed):
-            # Pretending that running points came out as expected moves the next one away from them. A failed point
-            # counts as the worst value seen, or the same data would lead to the same failure for ever.
-            needs_all = self._beta == "matched" or self._exceedance is not None
-            worst = np.full(len(failed), np.min(fitted.fit.data.values))
-            fit = fitted.fit if needs_all else Fit((fitted.chooser.posterior,), fitted.fit.data)
-            fitted = self._searched(fit.map(lambda p: p.condition_on(failed, worst).condition_on(pending)), data)
-        if self._exceedance is not None and (len(self._history) + len(self._pending)) % 2:
+        needs_all = self._beta == "matched" or exceedance is not None
+        fitted = self._fit(data).keeping_away(failed, pending, all_posteriors=needs_all)
+        if exceedance is not None and (len(self._history) + len(self._pending)) % 2:
             rng = np.random.default_rng([self._seed, len(self._history), len(self._pending)])
-            tolerance = self._exceedance / fitted.fit.data.scale
-            point = exceeding_point(fitted.searches, data.points[data.inside], tolerance, rng)
+            point = exceeding_point(fitted.searches, fitted.inside, exceedance / fitted.fit.data.scale, rng)
             if point is not None:
                 return point
-        if self._beta == "matched":
-            searches = fitted.searches
-            snapshot = replace(self.snapshot(), searches=searches, posteriors=tuple(s.posterior for s in searches))
-            if snapshot.obstacle is None:
-                gap = certified_gap(snapshot, self._ledger)
-                if gap is not None and gap.query is not None:
-                    return gap.query
-        return fitted.chooser.maximize(UpperConfidenceBound(self._sqrt_beta(fitted.chooser))).point
-
-    def _sqrt_beta(self, search: Search) -> float:
-        if not isinstance(self._beta, str):
-            return math.sqrt(self._beta)
-        dim = int(np.sum(sloped_axes(self.space)))
-        reach = 0.0
-        if dim and slopes_are_known(self.space, search.posterior):
-            slopes = grid_for(self.space, search.posterior, self._ledger).slopes
-            reach = dim * math.exp(float(np.mean(np.log(slopes))))
-        t = len(self._encode().values) + 1
-        return theory_sqrt_beta(t, dim, _SAMPLER_DELTA, reach, log_n_exact(self.space))
-
-    @property
-    def _ledger(self) -> RiskLedger:
-        return ledger_for(self.space, _SAMPLER_DELTA, _SAMPLER_N_L, None)
+        return query(fitted, self.snapshot())
 
 
 def _check_surrogate(surrogate: object, **options: object) -> None:
@@ -394,7 +329,3 @@ def _check_surrogate(surrogate: object, **options: object) -> None:
 
 def _is_finite(value: float | None) -> bool:
     return value is not None and math.isfinite(value)
-
-
-def _is_among(points: Array, others: Array) -> NDArray[np.bool_]:
-    return np.any(np.all(np.abs(points[:, None, :] - others[None, :, :]) < SAME_POINT, axis=2), axis=1)

@@ -12,22 +12,20 @@ A categorical axis has the index of the choice, 0 … C−1, as its coordinate.
 """
 
 import math
-import numbers
 import operator
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from regretstop.log_axis import log_cell, log_centre
+from regretstop.numeric import LARGEST, to_finite_float, to_float, to_integer, to_number
 
 # A value belongs to the grid of a stepped axis if it is within this many steps of a grid point.
 _GRID_TOLERANCE = 1e-8
-
-# Bounds and numbers of values beyond this would overflow float64 somewhere on the way.
-_LARGEST = 2**1000
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class Float:
     step: float | None = None
 
     def __post_init__(self) -> None:
-        _set_bounds(self, _finite_float("low", self.low), _finite_float("high", self.high))
+        _set_bounds(self, to_finite_float("low", self.low), to_finite_float("high", self.high))
         if not math.isfinite(self.high - self.low):
             raise ValueError(f"high - low must not overflow, got low={self.low!r}, high={self.high!r}")
         if self.log and self.low <= 0:
@@ -66,10 +64,10 @@ class Float:
             return
         if self.log:
             raise ValueError(f"step must be None when log=True, got step={self.step!r}")
-        object.__setattr__(self, "step", _finite_float("step", self.step))
+        object.__setattr__(self, "step", to_finite_float("step", self.step))
         if self.step <= 0:
             raise ValueError(f"step must be positive, got step={self.step!r}")
-        if self.count > _LARGEST:
+        if self.count > LARGEST:
             raise ValueError(f"step is too small for the range, got step={self.step!r}")
 
     @cached_property
@@ -88,7 +86,7 @@ class Float:
         Raises:
             ValueError: If the value is not a finite number, or has no logarithm.
         """
-        v = _float(value)
+        v = to_float(value)
         if self.log:
             if v <= 0:
                 raise ValueError("it has no logarithm")
@@ -119,7 +117,7 @@ class Float:
     def contains(self, value: object) -> bool:
         """Return whether the value is a valid one (up to rounding, if stepped)."""
         try:
-            v = _float(value)
+            v = to_float(value)
         except ValueError:
             return False
         if self.step is None:
@@ -168,8 +166,8 @@ class Int:
     step: int = 1
 
     def __post_init__(self) -> None:
-        _set_bounds(self, _integer("low", self.low), _integer("high", self.high))
-        object.__setattr__(self, "step", _integer("step", self.step))
+        _set_bounds(self, to_integer("low", self.low), to_integer("high", self.high))
+        object.__setattr__(self, "step", to_integer("step", self.step))
         if self.step < 1:
             raise ValueError(f"step must be at least 1, got step={self.step!r}")
         if self.log and self.step != 1:
@@ -188,7 +186,7 @@ class Int:
         Raises:
             ValueError: If the value is not a finite number, or has no logarithm.
         """
-        v = _number(value)
+        v = to_number(value)
         if self.log and v <= 0:
             raise ValueError("it has no logarithm")
         if self.log and v < self.low:
@@ -215,7 +213,7 @@ class Int:
     def contains(self, value: object) -> bool:
         """Return whether the value is a valid one (an integral float is)."""
         try:
-            v = _number(value)
+            v = to_number(value)
         except ValueError:
             return False
         k, off_grid = divmod(v - self.low, self.step)
@@ -281,74 +279,8 @@ class Categorical:
 Parameter = Float | Int | Categorical
 
 
-@overload
-def log_centre(k: float, count: float, low: float) -> np.float64: ...
-@overload
-def log_centre(
-    k: NDArray[np.float64], count: float | NDArray[np.float64], low: float | NDArray[np.float64]
-) -> NDArray[np.float64]: ...
-def log_centre(k: Any, count: Any, low: Any) -> Any:
-    """Return the coordinates of the k-th values of logarithmic integer axes; shapes broadcast.
-
-    Written with log1p of the distance from low: exact enough where low is large, and the same code
-    for one value and for many, so that equal points have equal coordinates to the last bit.
-    """
-    offset = low - 0.5
-    return np.log1p((k + 0.5) / offset) / np.log1p(count / offset)
-
-
-@overload
-def log_cell(u: float, count: float, low: float) -> np.float64: ...
-@overload
-def log_cell(
-    u: NDArray[np.float64], count: float | NDArray[np.float64], low: float | NDArray[np.float64]
-) -> NDArray[np.float64]: ...
-def log_cell(u: Any, count: Any, low: Any) -> Any:
-    """Return the k whose cells hold coordinates u in [0, 1], count at u = 1; shapes broadcast."""
-    offset = low - 0.5
-    return np.floor(np.expm1(u * np.log1p(count / offset)) * offset)
-
-
 def _cell(u: float, count: int) -> int:
     return min(int(min(max(u, 0.0), 1.0) * count), count - 1)
-
-
-def _number(value: object) -> int | float:
-    """Return the value as a Python number; the ValueError completes "it cannot be …:"."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise ValueError("it is not a number")
-    if isinstance(value, numbers.Integral):
-        return int(value)
-    number = float(value)
-    if not math.isfinite(number):
-        raise ValueError("it is not finite")
-    return number
-
-
-def _float(value: object) -> float:
-    try:
-        return float(_number(value))
-    except OverflowError as error:
-        raise ValueError("it is too large") from error
-
-
-def _finite_float(name: str, value: object) -> float:
-    try:
-        return _float(value)
-    except ValueError:
-        raise ValueError(f"{name} must be a finite number, got {name}={value!r}") from None
-
-
-def _integer(name: str, value: object) -> int:
-    try:
-        number = _number(value)
-    except ValueError:
-        number = math.nan
-    if number != number or number != int(number):
-        raise ValueError(f"{name} must be an integer, got {name}={value!r}")
-    if abs(number) > _LARGEST:
-        raise ValueError(f"{name} must not exceed 2**1000 in size, got {name}={value!r}")
-    return int(number)
 
 
 def _set_bounds(parameter: Float | Int, low: float, high: float) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from regretstop.parameters import Categorical, Float, Int, Parameter, log_cell, log_centre
+from regretstop.log_axis import log_cell, log_centre
+from regretstop.parameters import Categorical, Float, Int, Parameter
 
 __all__ = ["Categorical", "Float", "Int", "Parameter", "Space"]
 

@@ -42,6 +42,11 @@ class Rule(ABC):
         if not isinstance(self.schedule, Schedule):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ValueError(f"schedule must be a schedule such as Every(5), got {self.schedule!r}")
 
+    @property
+    def regret_epsilon(self) -> float | None:
+        """ε where the bound is on the regret, by which a search knows how much better a point is worth a look."""
+        return float(self.epsilon) if self.measure == "regret" else None
+
     def assess(self, snapshot: Snapshot) -> Certificate:
         """Return the certificate for the data and the model in the snapshot."""
         if snapshot.optimum is not None and self.measure == "regret":

@@ -1,7 +1,6 @@
-"""What an adapter uses where its user typed nothing: the rule, and what the search looks for."""
+"""The rule that ends a search: the default one, and whether it can be asked after every trial."""
 
-from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 from regretstop.rules.base import Rule
 from regretstop.rules.ucb_br import UCBbr
@@ -19,23 +18,6 @@ def resolve_rule(epsilon: Any, delta: Any, rule: Any) -> Rule:
     if not isinstance(rule, Rule):
         raise ValueError(f"rule must be a stopping rule such as UCBbr(epsilon=0.01), got {rule!r}")
     return rule
-
-
-def exceedance_for(
-    exceedance: float | Literal["rule"] | None, beta: float | str, epsilon: Callable[[], float | None]
-) -> float | None:
-    """Return the ε by which a point must be able to beat the best trial for the search to look there; None for none.
-
-    Args:
-        exceedance: A number, "rule" for ε of the stopping rule, or None.
-        beta: β of the search. The points of "theory" and "matched" are those that a proof is about, and stay so
-            unless a number is given.
-        epsilon: Returns ε of the rule that ends the search; None where no rule is known, or its bound is not on the
-            regret. Called where it is needed only: it may have to be read from a storage.
-    """
-    if exceedance == "rule":
-        return None if isinstance(beta, str) else epsilon()
-    return exceedance
 
 
 def check_repeated(rule: Rule) -> None:

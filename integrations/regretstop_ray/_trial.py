@@ -1,0 +1,39 @@
+"""What is known about one trial."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass
+class TrialRecord:
+    """One trial.
+
+    Attributes:
+        number: Its place in the order in which trials became known.
+        config: Its configuration, of which the tunable part matters.
+        state: "failed" also where the metric is missing or not finite.
+        value: The metric at its end.
+        time: Value of the time attribute at its end; None if it was not reported.
+        went_on_at: The last value of it at which Tune let the trial go on.
+        ended_itself: Whether the trial's own code ended it, as far as a stopper saw.
+        ended_as: 1 for the first trial that ended, 2 for the second, …
+    """
+
+    number: int
+    config: Mapping[str, Any]
+    state: Literal["running", "completed", "failed"] = "running"
+    value: float = math.nan
+    time: float | None = None
+    went_on_at: float | None = None
+    ended_itself: bool = False
+    ended_as: int | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it ended itself, rather than being cut short by a scheduler or a stop criterion.
+
+        The result that makes Tune cut a trial short is not one at which it went on.
+        """
+        return self.ended_itself or self.time == self.went_on_at
