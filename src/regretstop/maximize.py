@@ -281,6 +281,10 @@ class Searching(Protocol):
         """Return the largest value found and where."""
         ...
 
+    def best_candidate(self, acquisition: Acquisition) -> Maximum:
+        """Return the best of the candidates, which costs next to nothing."""
+        ...
+
 
 @dataclass(frozen=True)
 class Glance:
@@ -290,6 +294,10 @@ class Glance:
 
     def maximize(self, acquisition: Acquisition) -> Maximum:
         """Return the largest value among the candidates and where."""
+        return self.best_candidate(acquisition)
+
+    def best_candidate(self, acquisition: Acquisition) -> Maximum:
+        """Return the best of the candidates."""
         return self.search.best_candidate(acquisition)
 
 

@@ -22,7 +22,7 @@ _MET = 1e-3
 _MAX_LOG_ERROR = 60.0
 # Costs are matched to 5 %, or until the bracket has been halved often enough.
 _MATCHING_ROUNDS = 8
-_MATCHED = 1.05
+MATCHED = 1.05
 
 
 @dataclass(frozen=True)
@@ -206,6 +206,6 @@ def settle_cost(start: float, response: Callable[[float], float]) -> None:
             low, high = cost, min(high, answer)
         else:
             low, high = max(low, answer), cost
-        if high <= low * _MATCHED:
+        if high <= low * MATCHED:
             return
         cost = answer if tried == 0 else math.sqrt(low * high)

@@ -22,7 +22,7 @@ from regretstop.posterior import Posterior
 from regretstop.rules.worst import glances, worst_of
 from regretstop.snapshot import Snapshot
 from regretstop.space import Space
-from regretstop.subproblem import settle_cost, solve_widths
+from regretstop.subproblem import MATCHED, Widths, settle_cost, solve_widths
 
 Array = NDArray[np.float64]
 
@@ -174,8 +174,8 @@ def _gap_under(
     lower_mean = float(mean[incumbent])
     gaps: dict[float, Gap] = {}
 
-    def respond(alpha_std: float) -> float:
-        """Compute the gap for the widths that this cost of √α implies; return the cost at their maximiser."""
+    def widths_for(alpha_std: float) -> tuple[Widths, float]:
+        """Return the widths that this cost of √α implies, and the log of the grid's size."""
         widths = solve_widths(
             own_std / prior_std,
             alpha_std / prior_std,
@@ -183,9 +183,13 @@ def _gap_under(
             grid.log_n_exact if grid.is_finite else grid.smooth,
         )
         assert widths is not None  # without a constraint there is always a solution
-        error = math.exp(-widths.log_error)
-        size = grid.log_size(error)
-        sqrt_alpha = upper_quantile(log_risk + math.log1p(-widths.share) - size)
+        size = grid.log_size(math.exp(-widths.log_error))
+        return replace(widths, sqrt_alpha=upper_quantile(log_risk + math.log1p(-widths.share) - size)), size
+
+    def respond(alpha_std: float) -> float:
+        """Compute the gap for this cost of √α; return the cost at its maximiser."""
+        widths, size = widths_for(alpha_std)
+        sqrt_alpha, error = widths.sqrt_alpha, math.exp(-widths.log_error)
         maximum = search.maximize(UpperConfidenceBound(sqrt_alpha))
         # The data themselves are candidates: a maximum below what is known there would be an under-estimate.
         highest = max(maximum.value, float(np.max(mean + sqrt_alpha * std)))
@@ -198,12 +202,15 @@ def _gap_under(
             prior_std * error,
             size,
             maximum.how,
-            maximum.point if maximum.std >= alpha_std else None,
+            maximum.point if maximum.std * MATCHED >= alpha_std else None,
         )
         return max(maximum.std, _LEAST_COST * prior_std)
 
-    # By the envelope theorem √α costs the deviation at the maximiser; any cost gives a valid bound.
-    settle_cost(max(own_std, _LEAST_COST * prior_std), respond)
+    # By the envelope theorem √α costs the deviation at the maximiser; any cost gives a valid bound. The best candidate
+    # has nearly that deviation, which mostly saves the second search.
+    least = _LEAST_COST * prior_std
+    widths, _ = widths_for(max(own_std, least))
+    settle_cost(max(search.best_candidate(UpperConfidenceBound(widths.sqrt_alpha)).std, least), respond)
     best = min(gaps.values(), key=lambda gap: gap.bound)
     open_points = [gaps[cost].query for cost in sorted(gaps, reverse=True) if gaps[cost].query is not None]
     return replace(best, query=open_points[0] if open_points else None)
