@@ -27,6 +27,7 @@ from benchmarks.stops import (
 from benchmarks.tables import rate, sources, spread, table
 
 Records = Sequence[Mapping[str, Any]]
+_PATIENCE = (0, 5, 10, 15)
 # By sampler: what it is, and where its picture goes.
 _SAMPLERS = {
     "exceedance": ("Points chosen as by default: with exceedance sampling, of the smaller ε", "misspecified.png"),
@@ -60,6 +61,10 @@ def _of_sampler(records: Records, picture: str) -> list[str]:
         "On how many paths a bound was below the true regret of the trial that it is about at any test, and at how "
         "many of the tests. PRB is asked for the smaller ε, until it stops.",
         table(_violations(records)),
+        "#### A least number of evaluations",
+        "Searches that UCBbr stopped, how many of them falsely, and the median evaluations, if it may not stop before so "
+        "many evaluations for each parameter.",
+        table(_patience(records)),
         "#### What a proof costs",
         "The bound of the certified gap over that of UCBbr at the same tests, and how long it took to stop over how "
         f"long UCBbr took, where both did ({_shares()}); medians (quartiles).",
@@ -190,6 +195,28 @@ def _violations(records: Records) -> list[dict[str, Any]]:
             row[f"tests, {check}"] = f"{sum(map(sum, along))}/{sum(map(len, along))}"
         rows.append(row)
     return rows
+
+
+def _patience(records: Records) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for each in _PATIENCE:
+        row: dict[str, Any] = {"least": f"{each} a parameter" if each else "none"}
+        for treatment in TREATMENTS:
+            paths = [record for record in records if record["treatment"] == treatment]
+            for level in range(len(SHARES)):
+                ends = [(_patient(record, level, each), record["epsilons"][level]) for record in paths]
+                stops = [(*stop, epsilon) for stop, epsilon in ends if stop is not None]
+                false = sum(regret > epsilon for _, regret, epsilon in stops)
+                median = f"{np.median([n for n, _, _ in stops]):g}" if stops else "–"
+                row[f"{treatment}, {_percent(level)}"] = f"{len(stops)}/{len(paths)}, {false}, {median}"
+        rows.append(row)
+    return rows
+
+
+def _patient(record: Mapping[str, Any], level: int, each: int) -> tuple[int, float] | None:
+    """Return where UCBbr stops, not before so many evaluations for each parameter."""
+    first = each * misspecified.problem_of(record).space.dim
+    return stop_of(record, "UCBbr", record["epsilons"][level], first=first)
 
 
 def _ratios(records: Records) -> list[dict[str, Any]]:

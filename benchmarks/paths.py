@@ -278,7 +278,9 @@ def distributions_of(space: Space) -> dict[str, Any]:
     return found
 
 
-def stop_of(record: Mapping[str, Any], rule: str, epsilon: float, check: str = "inflated") -> tuple[int, float] | None:
+def stop_of(
+    record: Mapping[str, Any], rule: str, epsilon: float, check: str = "inflated", first: int = 0
+) -> tuple[int, float] | None:
     """Return after how many evaluations a rule first stopped, and the regret of the trial it named; None if never.
 
     Args:
@@ -286,9 +288,11 @@ def stop_of(record: Mapping[str, Any], rule: str, epsilon: float, check: str = "
         rule: Its name; for PRB without its ε.
         epsilon: ε; for AcquisitionThreshold it is its own.
         check: As for `answers_of`.
+        first: The least number of evaluations to stop after.
     """
     level = AcquisitionThreshold().epsilon if rule == "AcquisitionThreshold" else epsilon
-    return next(((n, regret) for n, bound, regret in answers_of(record, rule, epsilon, check) if bound < level), None)
+    answers = answers_of(record, rule, epsilon, check)
+    return next(((n, regret) for n, bound, regret in answers if n >= first and bound < level), None)
 
 
 def answers_of(

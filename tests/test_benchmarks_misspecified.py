@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from benchmarks import misspecified, misspecified_report, paths, records
+from benchmarks.objectives import Problem, cube
 
 TESTS = [8, 12, 16, 20]
 # What a rule said at the tests: bounds, and the regrets of the trials it named; ε is 0.1 and 0.5.
@@ -36,6 +37,7 @@ def record(
 
 def report_of(found: list[dict[str, Any]], folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(misspecified, "PATH", folder / "misspecified.jsonl")
+    monkeypatch.setattr(misspecified, "problem_of", lambda _: Problem(cube(1, 0, 1), len, 0.0, (0.1, 0.5)))
     monkeypatch.setattr(misspecified_report, "RESULTS", folder)
     for one in found:
         records.append(misspecified.PATH, one)
@@ -79,6 +81,13 @@ def test_inflating_is_compared_with_a_gate_and_with_nothing(tmp_path: Path, monk
     assert "| A | UCBbr | map | gate | 1/1 | 0/1 | 0/1 (0–79 %) | 16 (16–16) |" in large
     assert "| A | UCBbr | map | without |" not in large  # is as inflated
     assert "| UCBbr | map | 0/1 (0–79 %) | 0/4 | 1/1 (21–100 %) | 1/4 |" in text
+
+
+def test_patience_that_spares_no_false_stop_is_seen_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one dimension, fifteen evaluations a parameter put the stops at 12 off until 16, one of them still false."""
+    text = report_of([record(0, RIGHT), record(1, FALSE)], tmp_path, monkeypatch)
+    assert "| none | 2/2, 1, 14 | 2/2, 0, 12 | 0/0, 0, – | 0/0, 0, – |" in text
+    assert "| 15 a parameter | 2/2, 1, 16 | 2/2, 0, 16 | 0/0, 0, – | 0/0, 0, – |" in text
 
 
 def test_gaps_are_compared_with_ucbbr_at_the_same_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
