@@ -62,8 +62,8 @@ def _of_sampler(records: Records, picture: str) -> list[str]:
         "many of the tests. PRB is asked for the smaller ε, until it stops.",
         table(_violations(records)),
         "#### A least number of evaluations",
-        "Searches that UCBbr stopped, how many of them falsely, and the median evaluations, if it may not stop before so "
-        "many evaluations for each parameter.",
+        "Searches that UCBbr stopped, how many of them falsely, and the median evaluations, if it may not stop before "
+        "so many evaluations for each parameter.",
         table(_patience(records)),
         "#### What a proof costs",
         "The bound of the certified gap over that of UCBbr at the same tests, and how long it took to stop over how "

@@ -23,6 +23,7 @@ from benchmarks.records import RESULTS, provenance
 from benchmarks.tables import table
 from benchmarks.timing import Setup, interleaved, machine
 from regretstop import (
+    GPUCB,
     PRB,
     AcquisitionThreshold,
     DeltaCB,
@@ -52,6 +53,7 @@ RULES: tuple[Rule, ...] = (
 FORMULA = "the theorem's bound from numbers"
 GAP, LEFT = "OptimalityGap, its bound alone", "the probability left alone"
 FIT, NEXT = "GP fit", "next point"
+SAMPLED_FIT, SAMPLED = "GP fit, over samples", "UCBbr, over samples"
 OPTUNA, TERMINATOR, SKOPT = "Optuna's GPSampler", "Optuna's terminator", "scikit-optimize's step"
 # In ms of CPU, at the largest size in four dimensions.
 TARGETS = {
@@ -88,30 +90,35 @@ def run(repetitions: int, sizes: tuple[int, ...] = SIZES, names: tuple[str, ...]
 
 
 def _contenders(problem: Problem, key: dict[str, Any], history: list[Observation]) -> dict[str, Setup]:
-    def fit(_: int) -> Callable[[], object]:
-        model = optimizer(problem, key, "map")
-        model.replace_history(history[:-1])
-        model.snapshot()
-        model.replace_history(history)
-        return model.snapshot
+    def fit(treatment: str) -> Setup:
+        def setup(_: int) -> Callable[[], object]:
+            model = optimizer(problem, key, treatment)
+            model.replace_history(history[:-1])
+            model.snapshot()
+            model.replace_history(history)
+            return model.snapshot
 
-    def fitted() -> Any:
-        model = optimizer(problem, key, "map")
+        return setup
+
+    def fitted(treatment: str = "map") -> GPUCB:
+        model = optimizer(problem, key, treatment)
         model.replace_history(history)
         model.snapshot()
         return model
 
-    def on_snapshot(compute: Callable[[Snapshot], object]) -> Setup:
+    def on_snapshot(compute: Callable[[Snapshot], object], treatment: str = "map") -> Setup:
         def setup(_: int) -> Callable[[], object]:
-            snapshot = fitted().snapshot()
+            snapshot = fitted(treatment).snapshot()
             return lambda: compute(snapshot)
 
         return setup
 
     return {
-        FIT: fit,
+        FIT: fit("map"),
+        SAMPLED_FIT: fit("posterior"),
         NEXT: lambda _: fitted().ask,
         **{type(rule).__name__: on_snapshot(rule.assess) for rule in RULES},
+        SAMPLED: on_snapshot(UCBbr(EPSILON, DELTA).assess, "posterior"),
         GAP: on_snapshot(lambda snapshot: certified_gap(snapshot, ledger_for(problem.space, DELTA, 10.0, None))),
         **{_alone(rule): on_snapshot(rule.estimate) for rule in RULES if isinstance(rule, Heuristic)},
         LEFT: on_snapshot(lambda snapshot: probability_left(snapshot, 0, EPSILON)),
@@ -201,6 +208,7 @@ def section() -> list[str]:
         for ours, whats, theirs in (
             ("fit, next point and UCBbr", (FIT, NEXT, "UCBbr"), OPTUNA),
             ("fit, next point and UCBbr", (FIT, NEXT, "UCBbr"), SKOPT),
+            ("fit and UCBbr over samples", (SAMPLED_FIT, SAMPLED), OPTUNA),
             ("fit and UCBbr", (FIT, "UCBbr"), TERMINATOR),
         )
     ]
