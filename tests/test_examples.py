@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -35,6 +36,22 @@ def test_the_ray_script_runs_on_one_machine_and_on_a_cluster(tmp_path: Path) -> 
         assert "Connecting to existing Ray cluster" in run(RAY_ADDRESS=cluster.address).stderr
     finally:
         cluster.shutdown()
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/guide.md"])
+def test_the_certificate_that_the_documents_show_is_one(document: str) -> None:
+    """In words: its numbers hang on the rounding of a machine."""
+    run = subprocess.run(
+        [sys.executable, EXAMPLES / "no_framework.py"], capture_output=True, encoding="utf-8", check=True
+    )
+    _, _, certificate = run.stdout.partition("\n")
+    text = (EXAMPLES.parent / document).read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^```\n(Stop \(UCBbr.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+    assert _without_numbers(shown) == _without_numbers(certificate)
+
+
+def _without_numbers(text: str) -> str:
+    return re.sub(r"\d[\d.]*(e-\d+)?", "#", text).strip()
 
 
 @pytest.mark.parametrize(
