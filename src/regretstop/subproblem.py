@@ -16,7 +16,8 @@ LogGrid = Callable[[float], tuple[float, float]]
 
 _MAX_ROUNDS = 60
 _N_SCAN = 64
-_TOLERANCE = 1e-9
+# The value is flat at its minimum: what is wrong here is squared there.
+_TOLERANCE = 1e-6
 _MET = 1e-3
 # e^(−x) beyond this is below the rounding of any bound worth printing.
 _MAX_LOG_ERROR = 60.0
@@ -176,9 +177,11 @@ def _on_the_constraint(
 
         if share_at(0.0) <= 0.0:
             return None
-        # The free minimum has √α above the limit, so the constrained one lies on a coarser grid.
-        high = max(x, 1.0)
-        x = 0.0 if slope(0.0) >= 0.0 else float(brentq(lambda v: min(slope(v), 1.0), 0.0, high, xtol=1e-9))
+        # The free minimum has √α above the limit, so the constrained one lies on a coarser grid, mostly a little.
+        low, high = max(x - 1.0, 0.0), max(x, 1.0)
+        if slope(low) >= 0.0:
+            low, high = 0.0, low
+        x = 0.0 if slope(low) >= 0.0 else float(brentq(lambda v: min(slope(v), 1.0), low, high, xtol=_TOLERANCE))
     share = share_at(x)
     if share <= 0.0:
         return None
