@@ -4,9 +4,12 @@ Beside them the slopes of the paper's experiments, a = b = 1, in place of the ke
 on one path. The paper's tables have it doing so, so the order is checked here on every path.
 """
 
+import math
 import time
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from benchmarks import paper, paper_data
 from benchmarks.outcomes import longest, outcome, summary
@@ -100,6 +103,18 @@ def section() -> list[str]:
         f"A larger δ never stopped later: {'true on all' if not late else 'FALSE on ' + '; '.join(late) + ', of'} "
         f"{len(records)} paths.",
     ]
+
+
+def by_the_papers_slopes() -> float:
+    """Return by how much the mean stop of a problem differs at most if the slopes are the paper's; NaN if unknown."""
+    usual = [r for r in longest(read(PATH)) if r["sampler"] == "√β = 2"]
+    apart = [math.nan]
+    for name in NAMES:
+        paths = [r for r in usual if r["problem"] == name]
+        if paths:
+            ours, theirs = (summary([outcome(r, rule) for r in paths]).mean_stop for rule in (_USUAL, PAPER_SLOPES))
+            apart.append(abs(ours - theirs))
+    return float(np.fmax.reduce(apart))
 
 
 def in_order(record: dict[str, Any]) -> bool:

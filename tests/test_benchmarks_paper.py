@@ -240,6 +240,7 @@ def test_the_treatments_of_a_row_are_asked_on_one_path() -> None:
 def test_the_ablations_run_and_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ablations, "PATH", tmp_path / "ablations.jsonl")
     assert ablations.section() == []
+    assert math.isnan(ablations.by_the_papers_slopes())
     ablations.run(1, 1, ["GP 3e-3, d = 2"], 8, ablations.PATH)
     done = records.read(ablations.PATH)
     assert [r["sampler"] for r in done] == list(ablations.SAMPLERS)
@@ -250,6 +251,8 @@ def test_the_ablations_run_and_report(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "| GP 3e-3, d = 2 | B = 5 | 7.5 (84 %, 0.05) |" in text
     assert "| GP 3e-3, d = 2 | δ = 0.01 | 128.0 (96 %, 0.0099) |" in text
     assert "never stopped later: true on all 3 paths." in text
+    # Within eight evaluations neither stops.
+    assert ablations.by_the_papers_slopes() == 0.0
 
 
 def test_a_larger_delta_that_stops_later_is_reported() -> None:
