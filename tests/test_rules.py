@@ -50,6 +50,11 @@ def upper(p: float) -> float:
     return -NORMAL.inv_cdf(p)
 
 
+def tail(z: Any) -> float:
+    """Return P(Z > z)."""
+    return math.erfc(z / math.sqrt(2.0)) / 2.0
+
+
 def matern52(distance: float, lengthscale: float) -> float:
     r = math.sqrt(5.0) * distance / lengthscale
     return (1.0 + r + r * r / 3.0) * math.exp(-r)
@@ -204,6 +209,25 @@ def test_ucb_br_by_hand(case: str) -> None:
     assert terms["query_bound"] == pytest.approx(at_query, rel=1e-6)
     assert certificate.bound == pytest.approx(at_query + max(0.0, lower[query] - best), rel=1e-5)
     assert certificate.guarantee == "theorem"
+
+
+@pytest.mark.parametrize("beta", [4.0, "theory", "matched"])
+@pytest.mark.parametrize("constants", [{}, {"a": 1.0, "b": 1e4}])
+def test_many_integers_count_by_the_smaller_of_values_and_cells(beta: Any, constants: dict[str, float]) -> None:
+    """Where the slopes are steep, all 2000 values are the grid, Q(√η) + 2000 Q(√α) = p; else it is a line's."""
+
+    def certificate_on(axis: Int | Float, lengthscale: float) -> Certificate:
+        space = Space({"x": axis})
+        options = declared(space, lengthscale=lengthscale, noise_std=0.01)
+        optimizer = GPUCB(space, beta=beta, seed=0, **options)
+        for u, value in ((0.1, 0.3), (0.5, 0.9), (0.8, -0.2), (0.55, 0.8)):
+            optimizer.tell(space.decode([u]), value)
+        return optimizer.certificate(UCBbr(epsilon=0.1, delta=0.05, **(constants if lengthscale < 0.1 else {})))
+
+    steep = certificate_on(Int(0, 1999), 1e-3).terms
+    covered = tail(steep["sqrt_eta"]) + 2000.0 * tail(steep["sqrt_alpha"])
+    assert covered == pytest.approx(0.045 * 6.0 / (math.pi**2 * 2**2), rel=1e-6)
+    assert certificate_on(Int(0, 10**9), 0.5).bound == pytest.approx(certificate_on(Float(0, 1), 0.5).bound, rel=1e-4)
 
 
 def test_three_points_and_the_squared_exponential() -> None:

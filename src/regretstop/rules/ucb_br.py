@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from regretstop.acquisition import UpperConfidenceBound
-from regretstop.bound import RegretBound, Theorem, axis_grid, paper_grid, theory_sqrt_beta
+from regretstop.bound import RegretBound, Theorem, theory_sqrt_beta
 from regretstop.certificate import Certificate, Guarantee
 from regretstop.checks import check_between, check_positive
 from regretstop.confidence import Array, RiskLedger
@@ -22,6 +22,7 @@ from regretstop.rules.gap import (
     slopes_are_known,
     slopes_of,
 )
+from regretstop.rules.grids import grids_of
 from regretstop.rules.ledger import LedgerRule, risk_terms
 from regretstop.rules.remaining import probability_left
 from regretstop.snapshot import Beta, Snapshot
@@ -118,45 +119,44 @@ class UCBbr(LedgerRule):
         test: int,
     ) -> tuple[RegretBound, Maximum]:
         """Return the paper's bound under one posterior, in units of its prior deviation, and the query x_t."""
-        log_reaches = self._log_reaches(space, posterior, ledger.slope_risk)
-        for_beta = self._log_reaches(space, posterior, self.delta / 4.0)
-        reach_for_beta = math.exp(sum(for_beta) / len(for_beta)) if for_beta else 0.0
-        dim, log_exact = len(log_reaches), log_n_exact(space)
-        if dim == 0:
-            grid = log_exact
-        elif self.a is not None:
-            grid = paper_grid(dim, log_reaches[0], log_exact)
-        else:
-            grid = axis_grid(log_reaches, log_exact)
-        noise_std = posterior.noise_std / posterior.prior_std
-        theorem = Theorem(n + 1, ledger.log_test_risk(test), noise_std, grid)
-        sqrt_beta = theory_sqrt_beta(n + 1, dim, self.delta, reach_for_beta, log_exact)
         prior_std = posterior.prior_std
+        levels = self._levels(space, posterior, ledger.slope_risk)
+        theorems = [
+            Theorem(n + 1, ledger.log_test_risk(test), posterior.noise_std / prior_std, grid)
+            for grid in grids_of(space, levels, one_level=self.a is not None)
+        ]
+        dim = len(levels)
+        for_beta = self._levels(space, posterior, self.delta / 4.0)
+        reach = dim * math.exp(float(np.mean(np.log(for_beta)))) if dim else 0.0
+        sqrt_beta = theory_sqrt_beta(n + 1, dim, self.delta, reach, log_n_exact(space))
+
+        def least(query: Maximum, width: float) -> RegretBound:
+            """Return the bound by the grid that makes it least."""
+            bounds = (theorem.bound(query.std / prior_std, width) for theorem in theorems)
+            return min(bounds, key=lambda bound: bound.value)
+
         if beta != "matched":
             query = search.maximize(UpperConfidenceBound(sqrt_beta if beta == "theory" else math.sqrt(beta)))
-            return theorem.bound(query.std / prior_std, sqrt_beta), query
+            return least(query, sqrt_beta), query
         tried: list[tuple[RegretBound, Maximum]] = []
 
         def respond(std: float) -> float:
             """Query with the width that matches this deviation; the theorem holds for whatever β it has."""
-            width = theorem.matched_width(std)
+            width = min(theorem.matched_width(std) for theorem in theorems)
             query = search.maximize(UpperConfidenceBound(width))
-            tried.append((theorem.bound(query.std / prior_std, width), query))
+            tried.append((least(query, width), query))
             return query.std / prior_std
 
         first = search.maximize(UpperConfidenceBound(sqrt_beta))
         settle_cost(first.std / prior_std, respond)
         return min(tried, key=lambda pair: pair[0].value)
 
-    def _log_reaches(self, space: Space, posterior: Posterior, risk: float) -> tuple[float, ...]:
-        """Return log(d r L_j) of each axis with a slope, for levels that fail with at most this risk."""
+    def _levels(self, space: Space, posterior: Posterior, risk: float) -> Array:
+        """Return r L_j of each axis with a slope, for levels that fail with at most this risk; shape (d,)."""
+        if self.a is None or self.b is None:
+            return slopes_of(space, posterior, risk)
         dim = int(np.sum(sloped_axes(space)))
-        if dim == 0:
-            return ()
-        if self.a is not None and self.b is not None:
-            level = self.side * self.b * math.sqrt(math.log(dim * self.a / risk))
-            return (math.log(dim * level),) * dim
-        return tuple(np.log(dim * slopes_of(space, posterior, risk)).tolist())
+        return np.full(dim, self.side * self.b * math.sqrt(math.log(dim * self.a / risk))) if dim else np.zeros(0)
 
     def _under_worst(
         self,
