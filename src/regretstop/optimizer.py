@@ -94,7 +94,8 @@ class GPUCB:
         self.space = space
         self._sign = 1.0 if direction == "maximize" else -1.0
         self._beta: Beta = beta
-        self._exceedance: float | Literal["rule"] | None = exceedance
+        of_a_proof = exceedance == "rule" and isinstance(beta, str)
+        self._exceedance: float | Literal["rule"] | None = None if of_a_proof else exceedance
         self._n_initial = n_initial
         self._seed = int(np.random.default_rng().integers(2**31)) if seed is None else int(seed)
         if surrogate is None:
@@ -119,7 +120,7 @@ class GPUCB:
     @property
     def needs_epsilon(self) -> bool:
         """Whether the ε that `ask` is given changes what it returns."""
-        return self._exceedance == "rule" and not isinstance(self._beta, str)
+        return self._exceedance == "rule"
 
     @property
     def history(self) -> tuple[Observation, ...]:
@@ -145,7 +146,7 @@ class GPUCB:
             index = len(self._history) + len(self._pending)
             point = initial_point(self.space, np.vstack([data.points, pending]), index, self._seed)
         else:
-            exceedance = self._exceedance if self._exceedance != "rule" else epsilon if self.needs_epsilon else None
+            exceedance = epsilon if self._exceedance == "rule" else self._exceedance
             point = self._next_point(data, pending, exceedance)
         params = self.space.decode(point)
         self._pending.append(params)
