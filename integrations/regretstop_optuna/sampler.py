@@ -118,8 +118,9 @@ class GPUCBSampler(BaseSampler):
             trials = all_trials(study)
             model = self.models.get(study, search_space)
             model.replace_history(observations(trials), running_points(trials, search_space, but=trial))
+            epsilon = latest_epsilon(study) if model.needs_epsilon else None
             try:
-                params = model.ask(epsilon=latest_epsilon(study) if model.needs_epsilon else None)
+                params = model.ask(epsilon=epsilon)
             except (ArithmeticError, ValueError) as error:
                 self._warn_of_failure(trial, error)
                 return {}

@@ -7,7 +7,7 @@ asks for the next point, pays for the gradient ascent only.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -272,33 +272,6 @@ class Search:
             moved[:, j] = coordinates
             moves.append(moved)
         return self.space.snap(np.vstack(moves))
-
-
-class Searching(Protocol):
-    """Anything that finds the maximum of an acquisition, well or badly."""
-
-    def maximize(self, acquisition: Acquisition) -> Maximum:
-        """Return the largest value found and where."""
-        ...
-
-    def best_candidate(self, acquisition: Acquisition) -> Maximum:
-        """Return the best of the candidates, which costs next to nothing."""
-        ...
-
-
-@dataclass(frozen=True)
-class Glance:
-    """A search that stops at the best of its candidates."""
-
-    search: Search
-
-    def maximize(self, acquisition: Acquisition) -> Maximum:
-        """Return the largest value among the candidates and where."""
-        return self.best_candidate(acquisition)
-
-    def best_candidate(self, acquisition: Acquisition) -> Maximum:
-        """Return the best of the candidates."""
-        return self.search.best_candidate(acquisition)
 
 
 def _in_batches(posterior: Posterior, points: Array, size: int = 2048) -> tuple[Array, Array]:

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from regretstop.acquisition import UpperConfidenceBound
 from regretstop.confidence import Grid, RiskLedger, kernel_slopes, upper_quantile
-from regretstop.maximize import How, Searching
+from regretstop.maximize import How
 from regretstop.posterior import Posterior
-from regretstop.rules.worst import glances, worst_of
+from regretstop.rules.worst import Searching, glances, worst_of
 from regretstop.snapshot import Snapshot
 from regretstop.space import Space
 from regretstop.subproblem import MATCHED, Widths, settle_cost, solve_widths

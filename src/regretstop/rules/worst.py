@@ -1,14 +1,43 @@
 """The worst of the gaps under several hyperparameter samples, without a search of the space for each of them."""
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
-from regretstop.maximize import Glance, Search, Searching
+from regretstop.acquisition import Acquisition
+from regretstop.maximize import Maximum, Search
 
 T = TypeVar("T")
 
 # An ascent from the best candidate raises a gap by less than this part of it, in all that was measured.
 _MOST_GAINED = 0.25
+
+
+class Searching(Protocol):
+    """Anything that finds the maximum of an acquisition, well or badly."""
+
+    def maximize(self, acquisition: Acquisition) -> Maximum:
+        """Return the largest value found and where."""
+        ...
+
+    def best_candidate(self, acquisition: Acquisition) -> Maximum:
+        """Return the best of the candidates, which costs next to nothing."""
+        ...
+
+
+@dataclass(frozen=True)
+class Glance:
+    """A search that stops at the best of its candidates."""
+
+    search: Search
+
+    def maximize(self, acquisition: Acquisition) -> Maximum:
+        """Return the largest value among the candidates and where."""
+        return self.best_candidate(acquisition)
+
+    def best_candidate(self, acquisition: Acquisition) -> Maximum:
+        """Return the best of the candidates."""
+        return self.search.best_candidate(acquisition)
 
 
 def glances(searches: Sequence[Search]) -> list[Searching]:
