@@ -268,8 +268,8 @@ def test_the_times_are_taken_and_reported(tmp_path: Path, monkeypatch: pytest.Mo
     assert runtime.section() == []
     runtime.run(1, (12,), ("Rosenbrock-4",), runtime.PATH)
     text = "\n".join(runtime.section())
-    for what in (runtime.FIT, runtime.NEXT, runtime.FORMULA, runtime.OPTUNA, runtime.TERMINATOR, runtime.SKOPT):
+    ours = (runtime.FIT, runtime.NEXT, runtime.EXCEEDING, runtime.FORMULA, "UCBbr")
+    for what in (*ours, runtime.OPTUNA, runtime.TERMINATOR, runtime.SKOPT):
         assert f"| {what} | " in text
-    assert "| UCBbr | " in text
     assert "PRB" in text
     assert "Targets, in ms at Rosenbrock-4 12" in text

@@ -9,7 +9,7 @@ import pytest
 from regretstop import GPUCB, Categorical, Float, Int, Matern52, Space, SquaredExponential
 from regretstop.kernels import Kernel
 from regretstop.maximize import Search
-from regretstop.path_maxima import maximize_paths
+from regretstop.path_maxima import PathMaxima, maximize_paths
 from regretstop.paths import HasPaths
 from regretstop.posterior import GaussianProcess
 from tests.histories import SPACES, History, declared, random_history, random_points
@@ -185,6 +185,30 @@ def test_maxima_over_a_lattice_too_large_to_enumerate() -> None:
     shortfall = np.max(paths.values(space.enumerate()), axis=0) - maxima.values
     assert np.all(shortfall >= -1e-9)
     assert np.mean(shortfall < 1e-2) >= 0.95
+
+
+def test_paths_after_one_that_is_good_enough_are_left_alone() -> None:
+    space = SPACES["a square"]
+    history = random_history(space, 8, seed=0)
+    snapshot = history.told(**declared(space)).snapshot()
+    n = 20
+
+    def maximized(**options: float) -> PathMaxima:
+        rng = np.random.default_rng(0)
+        paths = posterior_of(history.told(**declared(space))).paths(n, rng)
+        return maximize_paths(
+            paths, snapshot.searches[0], snapshot.points[:1], rng, n_starts=2, tolerance=1e-6, **options
+        )
+
+    all_climbed, none_climbed = maximized(), maximized(enough=-1.0)
+    leads = none_climbed.values - none_climbed.at_anchors[0]
+    good = float(np.sort(leads)[-4])
+    first = int(np.argmax(leads > good))
+    found = maximized(until=good)
+    assert 0 < first < n - 1
+    np.testing.assert_allclose(found.values[: first + 1], all_climbed.values[: first + 1])
+    np.testing.assert_array_equal(found.values[first + 1 :], none_climbed.values[first + 1 :])
+    np.testing.assert_allclose(maximized(until=float(np.max(leads))).values, all_climbed.values)
 
 
 def test_many_mixed_axes_are_climbed_in_bounds() -> None:

@@ -25,7 +25,7 @@ def exceeding_point(
         searches: Of the posteriors; each gives an equal share of the paths.
         observed: Encoded points of the data in the space, shape (n, d); the best of them has the highest mean.
         epsilon: ε, standardised.
-        rng: Draws the paths, and one of those that exceed.
+        rng: Draws the paths.
 
     Returns:
         The point, shape (d,); None where no path exceeds, there is no trial to beat, or there are no paths.
@@ -35,10 +35,16 @@ def exceeding_point(
     means = np.mean([search.posterior.mean_std(observed)[0] for search in searches], axis=0)
     best = observed[np.argmax(means)][None]
     share = -(-_N_PATHS // len(searches))
-    points: list[Array] = []
-    for search in searches:
-        assert isinstance(search.posterior, HasPaths)
+    found: list[tuple[int, Array]] = []
+    for k in map(int, rng.permutation(len(searches))):
+        search = searches[k]
+        assert isinstance(search.posterior, HasPaths)  # asked above
         paths = search.posterior.paths(share, rng)
-        maxima = maximize_paths(paths, search, best, rng, n_starts=_N_STARTS, tolerance=_TOLERANCE * epsilon)
-        points.extend(maxima.points[maxima.values - maxima.at_anchors[0] > epsilon])
-    return points[rng.integers(len(points))] if points else None
+        maxima = maximize_paths(
+            paths, search, best, rng, n_starts=_N_STARTS, tolerance=_TOLERANCE * epsilon, until=epsilon
+        )
+        exceeding = np.flatnonzero(maxima.values - maxima.at_anchors[0] > epsilon)
+        if len(exceeding):
+            found.append((int(exceeding[0]), maxima.points[exceeding[0]]))
+    # As if one path after the other had been drawn, of each posterior in turn, until one exceeded.
+    return min(found, key=lambda pair: pair[0])[1] if found else None

@@ -161,6 +161,7 @@ class Embedding:
         axis: Axis that each column belongs to, shape (D,).
         numeric: Which axes are numeric, shape (d,).
         numeric_columns: Columns of the numeric axes, in the order of the axes.
+        is_identity: Whether all axes are numeric: then the columns are the coordinates.
     """
 
     def __init__(self, categories: Sequence[int] | NDArray[np.intp]) -> None:
@@ -168,11 +169,11 @@ class Embedding:
         self.axis = np.repeat(np.arange(len(self.categories)), [max(c, 1) for c in self.categories])
         self.numeric = np.array([c == 0 for c in self.categories])
         self.numeric_columns = np.flatnonzero(self.numeric[self.axis])
-        self._is_identity = bool(self.numeric.all())
+        self.is_identity = bool(self.numeric.all())
 
     def __call__(self, points: Array) -> Array:
         """Return the columns, shape (n, D), of encoded points of shape (n, d)."""
-        if self._is_identity:
+        if self.is_identity:
             return points
         columns = np.zeros((len(points), len(self.axis)))
         columns[:, self.numeric_columns] = points[:, self.numeric]

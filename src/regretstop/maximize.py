@@ -31,6 +31,8 @@ _N_CENTERS = 8
 _N_AROUND = 16
 # Around the best data: from a tenth of a lengthscale to close to all of it.
 _SPREADS = (0.05, 0.2)
+# Relative gains for which no ascent goes on: of all starts together, and of the best of them alone.
+_COARSE, _FINE = 1e-5, 1e-10
 _TABLE_UP_TO = 64
 _MAX_SWEEPS = 60
 
@@ -42,14 +44,13 @@ class _Effort:
     stride: int
     n_starts: int
     n_moved: int
-    n_last: int
     max_iterations: int
 
 
-_THOROUGH = _Effort(stride=1, n_starts=8, n_moved=3, n_last=2, max_iterations=40)
+_THOROUGH = _Effort(stride=1, n_starts=8, n_moved=3, max_iterations=40)
 # For each of several hyperparameter samples. Fewer starts would cost less, but miss the far maximum that keeps UCBbr's
 # bound up while the best data have one of nearly the same height.
-_BRISK = _Effort(stride=3, n_starts=8, n_moved=1, n_last=1, max_iterations=10)
+_BRISK = _Effort(stride=3, n_starts=8, n_moved=1, max_iterations=10)
 
 
 @dataclass(frozen=True)
@@ -154,9 +155,7 @@ class Search:
         values = acquisition(candidate_mean, candidate_std)
         effort = self._effort
         starts = self._candidates[self._distinct_best(values, self._candidates, effort.n_starts)]
-        # Coarsely where the best few are climbed again, one by one.
-        tolerance = 1e-5 if effort.n_last else 1e-10
-        points = self._climb(acquisition, starts, self._numeric, tolerance)
+        points = self._climb(acquisition, starts, self._numeric, _COARSE)
         if np.any(self._discrete):
             # The ascent treated integers as continuous: go back to the lattice, then move along it.
             points = self.space.snap(points)
@@ -164,10 +163,9 @@ class Search:
             points = np.array([self._move(acquisition, points[i]) for i in order])
         # The joint ascent can throw a start far from its hill: the starts themselves stay in the running.
         finalists = np.vstack([points, self.space.snap(starts)])
-        if effort.n_last:
-            best = finalists[np.argsort(-self._evaluate(acquisition, finalists), kind="stable")[: effort.n_last]]
-            continuous = self._numeric & ~self._discrete
-            finalists = np.vstack([best, *(self._climb(acquisition, point[None], continuous) for point in best)])
+        best = finalists[[int(np.argmax(self._evaluate(acquisition, finalists)))]]
+        # Alone: the steps of the joint ascent are those that suit all starts.
+        finalists = np.vstack([best, self._climb(acquisition, best, self._numeric & ~self._discrete, _FINE)])
         mean, std = self.posterior.mean_std(finalists)
         finals = acquisition(mean, std)
         winner = int(np.argmax(finals))
@@ -217,11 +215,9 @@ class Search:
     def _evaluate(self, acquisition: Acquisition, points: Array) -> Array:
         return acquisition(*self.posterior.mean_std(points))
 
-    def _climb(
-        self, acquisition: Acquisition, starts: Array, free: NDArray[np.bool_], tolerance: float = 1e-10
-    ) -> Array:
+    def _climb(self, acquisition: Acquisition, starts: Array, free: NDArray[np.bool_], tolerance: float) -> Array:
         """Run one L-BFGS-B over all starts at once: the sum of their values separates, its evaluation is shared."""
-        from scipy.optimize import minimize  # slow to import, and not needed to import the package
+        from scipy.optimize import Bounds, minimize  # slow to import, and not needed to import the package
 
         if not np.any(free):
             return starts
@@ -235,13 +231,12 @@ class Search:
             gradient = by_mean[:, None] * mean_gradient + by_std[:, None] * std_gradient
             return -float(np.sum(acquisition(mean, std))), -gradient[:, free].ravel()
 
-        box: list[tuple[float, float]] = list(zip(low[free].tolist(), high[free].tolist(), strict=True))
         result = minimize(
             negative,
             points[:, free].ravel(),
             jac=True,
             method="L-BFGS-B",
-            bounds=box * len(starts),
+            bounds=Bounds(np.tile(low[free], len(starts)), np.tile(high[free], len(starts))),
             options={"maxiter": self._effort.max_iterations, "ftol": tolerance},
         )
         points[:, free] = np.asarray(result.x).reshape(len(starts), -1)
@@ -274,6 +269,6 @@ class Search:
         return self.space.snap(np.vstack(moves))
 
 
-def _in_batches(posterior: Posterior, points: Array, size: int = 2048) -> tuple[Array, Array]:
+def _in_batches(posterior: Posterior, points: Array, size: int = 256) -> tuple[Array, Array]:
     parts = [posterior.mean_std(points[i : i + size]) for i in range(0, len(points), size)]
     return np.concatenate([mean for mean, _ in parts]), np.concatenate([std for _, std in parts])

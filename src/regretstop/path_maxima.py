@@ -50,6 +50,7 @@ def maximize_paths(
     n_starts: int,
     tolerance: float,
     enough: float = math.inf,
+    until: float = math.inf,
 ) -> PathMaxima:
     """Return the maximum of every path.
 
@@ -61,6 +62,8 @@ def maximize_paths(
         n_starts: Best candidates of each path to climb from.
         tolerance: A climb that promises less than this has arrived; standardised.
         enough: A path on which a candidate beats every anchor by more than this is not climbed; standardised.
+        until: Paths after the first on which a candidate beats every anchor by more than this are not climbed, for
+            whoever looks for one such path; standardised.
     """
     space, n = search.space, len(paths)
     candidates = np.vstack([space.snap(anchors), search.promising(_SQRT_BETA, _N_CANDIDATES)])
@@ -69,7 +72,9 @@ def maximize_paths(
     best = np.argmax(at_candidates, axis=0)
     points, values = candidates[best], at_candidates[best, np.arange(n)]
     numeric, discrete = space.categories == 0, np.isfinite(space.counts)
-    open_paths = np.flatnonzero(values - np.max(at_anchors, axis=0, initial=-np.inf) <= enough)
+    leads = values - np.max(at_anchors, axis=0, initial=-np.inf)
+    first = int(np.argmax(leads > until)) if np.any(leads > until) else n
+    open_paths = np.flatnonzero((leads <= enough) & (np.arange(n) <= first))
     if search.how == "searched" and len(open_paths):
         starts, which = _starts(at_candidates[:, open_paths], candidates, search, n_starts)
         which = open_paths[which]

@@ -134,6 +134,7 @@ class GaussianProcess:
         self._embedding = embedding
         self._column_scale = 1.0 / lengthscales[embedding.axis]
         self._columns = embedding(points) * self._column_scale
+        self._columns_and_one = np.hstack([self._columns, np.ones((len(points), 1))])
         covariance = prior_std**2 * kernel.correlation(cdist(self._columns, self._columns, "sqeuclidean"))
         covariance.flat[:: len(values) + 1] += noise_std**2 / repeats
         chol, self.jitter = cholesky(covariance, prior_std**2)
@@ -156,7 +157,7 @@ class GaussianProcess:
         cross = self.cross(self.columns(points))
         whitened = matmul(cross, self._inverse_chol.T)
         mean = self.mean + matvec(cross, self._weights)
-        return mean, np.sqrt(self._variance(cross, whitened))
+        return mean, self._std(whitened, 1.0 - matvec(cross, self._inverse_ones))
 
     def mean_std_gradient(self, points: Array) -> tuple[Array, Array, Array, Array]:
         """Return μ, σ_n of shape (m,) and their gradients of shape (m, d), zero along categorical axes."""
@@ -165,18 +166,16 @@ class GaussianProcess:
         cross = self.prior_std**2 * rho
         whitened = matmul(cross, self._inverse_chol.T)
         mean = self.mean + matvec(cross, self._weights)
-        std = np.sqrt(self._variance(cross, whitened))
-        # dσ²/dk = −2 K⁻¹k − 2 (1 − 1ᵀK⁻¹k) K⁻¹1 / c
-        unexplained = (1.0 - matvec(cross, self._inverse_ones)) / self._mean_precision
-        variance_weights = -2.0 * (matmul(whitened, self._inverse_chol) + np.outer(unexplained, self._inverse_ones))
-        mean_gradient = self._chain(columns, slope * self._weights)
-        variance_gradient = self._chain(columns, slope * variance_weights)
-        return (
-            mean,
-            std,
-            mean_gradient,
-            variance_gradient / (2.0 * np.maximum(std, 1e-150))[:, None],
+        unexplained = 1.0 - matvec(cross, self._inverse_ones)
+        std = self._std(whitened, unexplained)
+        # dσ/dk = −(K⁻¹k + (1 − 1ᵀK⁻¹k) K⁻¹1 / c) / σ
+        std_weights = matmul(whitened, self._inverse_chol)
+        std_weights += (unexplained / self._mean_precision)[:, None] * self._inverse_ones
+        std_weights /= -np.maximum(std, 1e-150)[:, None]
+        both = self._chain(
+            np.concatenate([columns, columns]), np.concatenate([slope * self._weights, slope * std_weights])
         )
+        return mean, std, both[: len(points)], both[len(points) :]
 
     def condition_on(self, points: Array, values: Array | None = None) -> "GaussianProcess":
         """Return the posterior as if the points, shape (m, d), had been observed, by default at their mean."""
@@ -257,19 +256,23 @@ class GaussianProcess:
 
     def to_axes(self, gradients: Array) -> Array:
         """Return gradients along the axes, shape (m, d), of gradients along the columns, shape (m, D)."""
+        if self._embedding.is_identity:
+            return gradients * self._column_scale
         numeric = self._embedding.numeric_columns
         along = np.zeros((len(gradients), len(self._embedding.numeric)))
         along[:, self._embedding.numeric] = gradients[:, numeric] * self._column_scale[numeric]
         return along
 
-    def _variance(self, cross: Array, whitened: Array) -> Array:
+    def _std(self, whitened: Array, unexplained: Array) -> Array:
+        """Return σ_n of L⁻¹k, shape (m, n), and 1 − 1ᵀK⁻¹k, shape (m,)."""
         variance = self.prior_std**2 - np.einsum("mn,mn->m", whitened, whitened)
-        variance += (1.0 - matvec(cross, self._inverse_ones)) ** 2 / self._mean_precision
-        return np.maximum(variance, self._variance_floor)
+        variance += unexplained**2 / self._mean_precision
+        return np.sqrt(np.maximum(variance, self._variance_floor))
 
     def _chain(self, columns: Array, weights: Array) -> Array:
         """Return Σ_i weights_mi d(s² r²_mi)/dx_m, shape (m, d), for weights that contain dρ/d(r²)."""
-        moved = columns * np.sum(weights, axis=1)[:, None] - matmul(weights, self._columns)
+        sums = matmul(weights, self._columns_and_one)
+        moved = columns * sums[:, -1:] - sums[:, :-1]
         return self.to_axes(2.0 * self.prior_std**2 * moved)
 
 
