@@ -10,6 +10,7 @@ from benchmarks import (
     paper_report,
     runtime,
     samplers,
+    second_opinion,
     speed_report,
     tune_report,
 )
@@ -23,6 +24,7 @@ SECTIONS = (
     paper_report.section,
     ablations.section,
     misspecified_report.section,
+    second_opinion.section,
     samplers.section,
     model_check.section,
     coverage_report.section,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import misspecified, misspecified_report, paths, records
+from benchmarks import misspecified, misspecified_report, paper, paths, records, second_opinion
 from benchmarks.objectives import Problem, cube
 
 TESTS = [8, 12, 16, 20]
@@ -133,3 +133,22 @@ def test_every_sampler_of_the_benchmark_is_reported(tmp_path: Path, monkeypatch:
     found = [record(0, RIGHT, sampler=sampler) for sampler in misspecified.SAMPLERS]
     text = report_of(found, tmp_path, monkeypatch)
     assert text.count("### Points chosen") == len(misspecified.SAMPLERS)
+
+
+def test_a_stop_at_the_mode_is_confirmed_by_the_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mode is below ε from 12 on, falsely there; over the samples 0.06 is left at 16, and nothing at 20."""
+    path = {"problem": "step", "kernel": "Matérn-5/2", "sampler": "exceedance"}
+    mode = record(0, FALSE | {"regrets": [2.0, 0.2, 0.05, 0.0]}, **path)
+    samples = record(0, SILENT, treatment="posterior", **path)
+    samples["rules"]["probability left 0.1"] = {"bounds": [1.0, 0.5, 0.06, 0.0], "regrets": [0.0] * 4}
+    stops = [second_opinion.confirmed((mode, samples), level).stop for level in (0.5, 0.1, 0.05, 0.0)]
+    assert stops == [12, 16, 20, 20]
+
+    monkeypatch.setattr(paper, "PATH", tmp_path / "paper.jsonl")
+    monkeypatch.setattr(misspecified, "PATH", tmp_path / "misspecified.jsonl")
+    assert second_opinion.section() == []
+    elsewhere = mode | {"seed": 1}, samples | {"seed": 1, "regrets": [1.0] * 20}
+    for one in (mode, samples, *elsewhere):
+        records.append(misspecified.PATH, one)
+    text = "\n".join(second_opinion.section())
+    assert "| step, ε = 1 % | 1/1, 1, 12 | 1/1, 0, 16 | 1/1, 0, 20 | 1/1, 0, 20 | 0/1, 0, ∞ |" in text
