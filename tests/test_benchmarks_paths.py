@@ -10,7 +10,6 @@ import pytest
 from benchmarks import misspecified, misspecified_problems, paths, records
 from regretstop import PRB, AcquisitionThreshold, DeltaCB, DeltaES, OptimalityGap, UCBbr
 
-
 # Paths on "SVM" of which the model check says nothing and rules stop, and to which it objects.
 TRUSTED, OBJECTED = 2, 10
 
