@@ -1,6 +1,5 @@
 """The section of RESULTS.md about the paper's tables."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from benchmarks.paper_differences import differences
 from benchmarks.paper_problems import CNN, EPSILON, LENGTHSCALES, ROWS
 from benchmarks.paths import DELTA, EVERY, KERNELS, PRB_EVERY
 from benchmarks.records import RESULTS, read
-from benchmarks.tables import rate, sources, table
+from benchmarks.tables import evaluations, rate, sources, table
 
 Records = list[dict[str, Any]]
 
@@ -156,16 +155,12 @@ def _cells(s: Summary | None, *, is_reference: bool) -> dict[str, str]:
     named = "–" if s.median_named is None or is_reference else f"{s.median_named:.2g}"
     cells = (
         f"{s.mean_stop:.1f} ({_percent(s.successes, s.paths)}, {s.mean_best:.2g})",
-        _evaluations(s.median_stop),
+        evaluations(s.median_stop),
         f"{s.stopped}/{s.paths}",
         "–" if is_reference else rate(s.false, s.paths),
         named,
     )
     return dict(zip(_COLUMNS, cells, strict=True))
-
-
-def _evaluations(n: float) -> str:
-    return "∞" if math.isinf(n) else f"{n:g}"
 
 
 def _percent(k: int, n: int) -> str:
@@ -204,7 +199,7 @@ def _compared(records: Records) -> dict[str, str]:
     for heading, rule in (("bound", "UCBbr"), ("gap", "certified gap")):
         s = summary([outcome(r, rule) for r in records])
         row[f"{heading} below ε"] = f"{s.stopped}/{s.paths}"
-        row[f"{heading}: median stop"] = _evaluations(s.median_stop)
+        row[f"{heading}: median stop"] = evaluations(s.median_stop)
         row[f"{heading}: false"] = rate(s.false, s.paths)
     return row
 

@@ -15,6 +15,11 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
+def evaluations(n: float) -> str:
+    """Return a number of evaluations; infinite where most searches never got there."""
+    return "∞" if math.isinf(n) else f"{n:g}"
+
+
 def rate(k: int, n: int) -> str:
     """Return k of n with Wilson's 95 % interval."""
     low, high = wilson_interval(k, n)

@@ -66,6 +66,21 @@ def test_it_looks_where_something_better_may_be() -> None:
     assert history.told(exceedance=0.2, **options).ask()["x"] > 0.3
 
 
+def test_under_samples_its_paths_are_those_of_all_samples_and_the_other_points_those_of_the_mode() -> None:
+    history, epsilon = random_history(SPACES["a square"], 9, seed=0), 0.1
+    sampled = history.told(hyperparameters="posterior", exceedance=epsilon)
+    snapshot = sampled.snapshot()
+    assert len(snapshot.searches) == 8
+    rng = np.random.default_rng([0, 9, 0])
+    point = exceeding_point(snapshot.searches, snapshot.points, epsilon / snapshot.scale, rng)
+    assert point is not None
+    asked_for = sampled.ask()
+    assert asked_for == history.space.decode(point)
+    assert asked_for != history.told(hyperparameters="map", exceedance=epsilon).ask()
+    constant = (history.told(hyperparameters=treatment, exceedance=None).ask() for treatment in ("posterior", "map"))
+    assert next(constant) == next(constant)
+
+
 def test_pending_and_failed_points_are_kept_away_from() -> None:
     """On four points with one good one known, running and failed ones leave the last."""
     space = Space({"x": Int(0, 3)})

@@ -33,6 +33,8 @@ _N_AROUND = 16
 _SPREADS = (0.05, 0.2)
 # Relative gains for which no ascent goes on: of all starts together, and of the best of them alone.
 _COARSE, _FINE = 1e-5, 1e-10
+# Candidates that are predicted at a time: their covariances with some hundred data stay in the cache.
+_BATCH = 256
 _TABLE_UP_TO = 64
 _MAX_SWEEPS = 60
 
@@ -269,6 +271,6 @@ class Search:
         return self.space.snap(np.vstack(moves))
 
 
-def _in_batches(posterior: Posterior, points: Array, size: int = 256) -> tuple[Array, Array]:
-    parts = [posterior.mean_std(points[i : i + size]) for i in range(0, len(points), size)]
+def _in_batches(posterior: Posterior, points: Array) -> tuple[Array, Array]:
+    parts = [posterior.mean_std(points[i : i + _BATCH]) for i in range(0, len(points), _BATCH)]
     return np.concatenate([mean for mean, _ in parts]), np.concatenate([std for _, std in parts])

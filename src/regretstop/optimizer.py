@@ -52,7 +52,8 @@ class GPUCB:
         kernel: The kernel: a bare family where its hyperparameters are estimated.
         noise_std: Deviation of the observation noise: "learned", or a number in the objective's units (0: none).
         hyperparameters: "map" estimates them by their mode; "posterior" certifies under eight samples of them and
-            reports the worst bound, while the next point is still chosen at the mode (but for beta="matched");
+            reports the worst bound; points of a number or "theory" for β are still chosen at the mode, those of
+            exceedance sampling and beta="matched" over the samples;
             "fixed" declares kernel, noise and mean, which is the theorem's setting.
         mean: The constant mean of the objective, for "fixed"; otherwise it is estimated.
         surrogate: A surrogate in place of the native one, such as `regretstop_gpytorch.GPyTorchSurrogate`. It brings
