@@ -48,8 +48,8 @@ def section() -> list[str]:
         "stopped: whether the probability that something better by more than ε remains, from 64 paths over eight "
         "samples, is at most so much? No rule does so yet, and the levels were looked at after the fact. By default "
         "points, chosen at the mode, where both records have the same ones. The probability is about the trial "
-        "that the samples name; false is what the mode's is. Searches that would have stopped, how many of them falsely, "
-        "and the median evaluations (∞ where fewer than half stopped).",
+        "that the samples name; false is what the mode's is. Searches that would have stopped, how many of them "
+        "falsely, and the median evaluations (∞ where fewer than half stopped).",
         table(rows),
     ]
 
