@@ -67,7 +67,7 @@ def enough_jitter(n: int, precision: float, most_rounding: float) -> float:
 
 
 def jitters(n: int, precision: float, most_rounding: float) -> Iterator[float]:
-    """Yield the jitters to try for n points, relative to s²: none, what is enough, and more where K itself is rounded."""
+    """Yield the jitters to try for n points, relative to s²: none, what is enough, and more where that fails."""
     yield 0.0
     jitter = enough_jitter(n, precision, most_rounding)
     while jitter < _LARGEST_JITTER:

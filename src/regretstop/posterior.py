@@ -292,7 +292,8 @@ def at_least_the_floor(variances: Array, floor: float, prior_std: float) -> Arra
     """
     least = float(np.min(variances, initial=math.inf))
     if least < -_CLEARLY_NEGATIVE * prior_std**2:
+        share = least / prior_std**2
         raise np.linalg.LinAlgError(
-            f"a posterior variance came out as {least / prior_std**2:.2g} of the prior's: the kernel is not positive definite"
+            f"a posterior variance came out as {share:.2g} of the prior's: the kernel is not positive definite"
         )
     return np.maximum(variances, floor)
