@@ -13,9 +13,10 @@ from scipy.stats.qmc import Sobol
 
 from regretstop import GPUCB, Categorical, Float, Int, Matern52, OptimalityGap, Space, SquaredExponential
 from regretstop.bound import theory_sqrt_beta
-from regretstop.confidence import Grid, RiskLedger, kernel_slopes, log_pi, slope_levels
+from regretstop.grid import Grid
 from regretstop.kernels import Kernel
-from regretstop.rules.gap import ledger_for, log_n_exact, sloped_axes
+from regretstop.risk import RiskLedger, ledger_for, log_pi
+from regretstop.slopes import kernel_slopes, log_n_exact, slope_levels, sloped_axes
 from tests.draws import FourierDraws, cube_grid
 from tests.histories import declared
 

@@ -24,7 +24,7 @@ from regretstop import (
     UCBbr,
     minimize,
 )
-from regretstop.confidence import RiskLedger
+from regretstop.risk import RiskLedger
 from regretstop.rules.base import Rule
 from regretstop.schedule import Due
 from regretstop.snapshot import Snapshot
