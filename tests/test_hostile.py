@@ -81,6 +81,18 @@ def test_all_values_equal(noise_std: Any, value: float, spread: float) -> None:
     assert_runs_on(optimizer)
 
 
+@pytest.mark.parametrize("noise_std", ["learned", 0.0, 0.1])
+@pytest.mark.parametrize("smallest", [5e-324, 1e-310, 1e-300])
+def test_spreads_near_the_smallest_numbers_count_as_none(noise_std: Any, smallest: float) -> None:
+    optimizer = GPUCB(SQUARE, seed=0, noise_std=noise_std)
+    run(optimizer, lambda p: smallest * round(4.0 * p["x"]), 10)
+    for rule in RULES:
+        certificate = optimizer.certificate(rule)
+        assert certificate.bound == certificate.optimality_gap == math.inf
+        assert "equal up to rounding" in certificate.reason
+    assert_runs_on(optimizer)
+
+
 def test_equal_values_with_declared_hyperparameters_are_data_like_any_other() -> None:
     """There the scale is known, so equal values do say how far f can still rise; it is not little."""
     history = random_history(SQUARE, 10, seed=0).with_values([0.0] * 10)
