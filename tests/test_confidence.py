@@ -36,7 +36,7 @@ def largest_slopes(kernel: type[Kernel], lengthscales: tuple[float, ...], n_draw
     """
     rng = np.random.default_rng(0)
     dim = len(lengthscales)
-    points = cube_grid(dim, 401) if dim == 1 else Sobol(dim, rng=0).random(512)
+    points = cube_grid(dim, 401) if dim == 1 else Sobol(dim, seed=np.random.default_rng(0)).random(512)
     batches: list[np.ndarray] = []
     for _ in range(n_draws // 50):
         draws = FourierDraws(kernel, lengthscales, 50, rng, n_features=512)
