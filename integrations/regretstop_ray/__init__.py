@@ -1,5 +1,10 @@
 """Ray Tune: a GP-UCB searcher, and a stopper that ends an experiment when it is good enough."""
 
+try:
+    import ray.tune  # noqa: F401
+except ImportError as error:
+    raise ImportError("regretstop_ray needs Ray Tune: pip install 'regretstop[ray]'") from error
+
 from regretstop_ray.report import certificate_of, plot_regret_bound
 from regretstop_ray.search import GPUCBSearch
 from regretstop_ray.stopper import RegretBoundStopper
