@@ -197,7 +197,10 @@ def test_evaluated_points_are_not_run_again():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"points_to_evaluate": [{"x": 0.1}]}, r"points_to_evaluate\[0\].*got none for model/k"),
+        (
+            {"points_to_evaluate": [{"x": 0.1}], "evaluated_rewards": [0.5]},
+            r"points_to_evaluate\[0\].*got none for model/k",
+        ),
         ({"points_to_evaluate": [{"x": 0.1, "model": {"k": 0}, "y": 1}]}, "no such parameters: 'y'"),
         ({"points_to_evaluate": [{"x": "low", "model": {"k": 0}}]}, r"points_to_evaluate\[0\].*'low'"),
         ({"points_to_evaluate": [{"x": 0.1, "model": {"k": 0}}], "evaluated_rewards": []}, "evaluated_rewards"),
