@@ -1,7 +1,9 @@
 """Ray Tune: a GP-UCB searcher, and a stopper that ends an experiment when it is good enough."""
 
+from importlib import import_module
+
 try:
-    import ray.tune  # noqa: F401
+    import_module("ray.tune")
 except ImportError as error:
     raise ImportError("regretstop_ray needs Ray Tune: pip install 'regretstop[ray]'") from error
 

@@ -17,13 +17,14 @@ def to_python(value: object) -> object:
     A float narrower than Python's is the decimal number that it prints as: `np.float32(0.01)` is 0.01, where its bits
     say 0.009999999776482582, which is no multiple of 0.01 and lies outside a range that begins there.
     """
-    if isinstance(value, np.ndarray) and value.ndim == 0:  # pyright: ignore[reportUnknownMemberType]
-        value = cast("NDArray[Any]", value)[()]
+    if isinstance(value, np.ndarray):
+        array = cast("NDArray[Any]", value)
+        return to_python(array[()]) if array.ndim == 0 else array
     if isinstance(value, np.floating):
         number = cast("np.floating[Any]", value)
         # Not by str, which print options change.
         return float(np.format_float_scientific(number) if number.itemsize < 8 else number)
-    return value.item() if isinstance(value, np.generic) else value
+    return cast("np.generic[Any]", value).item() if isinstance(value, np.generic) else value
 
 
 def to_number(value: object) -> int | float:

@@ -123,6 +123,34 @@ def test_numpy_and_integer_values_are_numbers():
     assert [o.value for o in search.log.observations()] == [0.5, 2.0, 3.0]
 
 
+def test_another_experiment_forgets_the_trials_that_the_last_one_left_running(tmp_path):
+    """They were ended with it, and nobody evaluates their points any more."""
+    search = searcher()
+    run(search, 6)
+    left = [search.suggest(f"left {i}") for i in range(2)]
+    search.save(str(tmp_path / "state.pkl"))
+    further = GPUCBSearch(seed=0)
+    further.restore(str(tmp_path / "state.pkl"))
+    assert len(further.log.pending()) == 2
+    further.set_search_properties("loss", "min", space())
+    assert further.log.pending() == []
+    assert further.suggest("next") == left[0]
+
+
+def test_the_same_experiment_goes_on_with_the_trials_that_it_left_running(tmp_path):
+    """Tune sets the properties of a restored searcher first, and then its state."""
+    search = searcher()
+    run(search, 6)
+    left = search.suggest("left")
+    search.save(str(tmp_path / "state.pkl"))
+    for restored in (GPUCBSearch(seed=0), search):  # in another process, and in this one
+        restored.set_search_properties("loss", "min", space())
+        restored.restore(str(tmp_path / "state.pkl"))
+        assert restored.log.pending() == [restored.log.space.params(left)]
+        restored.on_trial_complete(trial_id="left", result=result(left, 0.5))
+        assert [o.value for o in restored.log.observations()][6] == 0.5
+
+
 def test_errors_and_missing_metrics_are_failures():
     search = searcher()
     run(search, 6)
