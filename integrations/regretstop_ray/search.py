@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
+from ray import cloudpickle
 from ray.tune.result import DEFAULT_METRIC
 from ray.tune.search import UNDEFINED_METRIC_MODE, UNDEFINED_SEARCH_SPACE, Searcher
 
@@ -215,7 +216,7 @@ class GPUCBSearch(Searcher):
     def save(self, checkpoint_path: str) -> None:
         """Write the state to a file."""
         with open(checkpoint_path, "wb") as file:
-            pickle.dump(self.get_state(), file)
+            cloudpickle.dump(self.get_state(), file)  # choices may be functions that have no name
 
     def restore(self, checkpoint_path: str) -> None:
         """Read the state from a file that `save` wrote."""

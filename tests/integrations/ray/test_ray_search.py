@@ -329,6 +329,18 @@ def test_a_state_is_plain_values_and_has_a_version(tmp_path):
         GPUCBSearch().set_state({**state, "version": 99})
 
 
+def test_a_state_with_functions_of_no_name_is_saved(tmp_path):
+    """In a `space=` of the searcher; those of a Tuner's space are hidden from it."""
+    spec = {"x": tune.uniform(0, 1), "act": tune.choice([None, lambda x: max(x, 0)])}
+    search = GPUCBSearch(space=spec, metric="loss", mode="min", seed=0)
+    run(search, 6, f=lambda config: config["x"])
+    search.save(str(tmp_path / "state.pkl"))
+    restored = GPUCBSearch(seed=0)
+    restored.restore(str(tmp_path / "state.pkl"))
+    assert len(restored.log.observations()) == 6
+    assert restored.suggest("next")["x"] == search.suggest("next")["x"]
+
+
 def test_a_seedless_searcher_keeps_the_seed_it_drew():
     search = GPUCBSearch()
     search.set_search_properties("loss", "min", space())
