@@ -216,7 +216,8 @@ class GPUCBSearch(Searcher):
     def save(self, checkpoint_path: str) -> None:
         """Write the state to a file."""
         with open(checkpoint_path, "wb") as file:
-            cloudpickle.dump(self.get_state(), file)  # choices may be functions that have no name
+            # Choices may be functions that have no name.
+            cloudpickle.dump(self.get_state(), file)  # pyright: ignore[reportPrivateImportUsage]
 
     def restore(self, checkpoint_path: str) -> None:
         """Read the state from a file that `save` wrote."""
