@@ -72,28 +72,47 @@ class Encoded:
         return int(exact[np.argmax(values[exact])])
 
 
-def encode(history: Sequence[Observation], space: Space, sign: float) -> Encoded:
-    """Return those of the observations that can be fitted; values times `sign` are maximised."""
-    points: list[Array] = []
-    values: list[float] = []
-    numbers: list[int] = []
-    ended: list[float] = []
-    for observation in history:
+class Encoder:
+    """Encodes histories that grow, each observation once.
+
+    Args:
+        space: The search space.
+        sign: Values times the sign are maximised.
+    """
+
+    def __init__(self, space: Space, sign: float) -> None:
+        self._space = space
+        self._sign = sign
+        # By the identity of the observation, which the entry keeps alive; its point, None if it has none here.
+        self._known: dict[int, tuple[Observation, Array | None]] = {}
+
+    def encode(self, history: Sequence[Observation]) -> Encoded:
+        """Return those of the observations that can be fitted."""
+        entries: dict[int, tuple[Observation, Array | None]] = {}
+        for observation in history:
+            entry = self._known.get(id(observation))
+            # A copied or unpickled encoder has keys of other objects.
+            if entry is None or entry[0] is not observation:
+                entry = observation, self._point_of(observation)
+            entries[id(observation)] = entry
+        self._known = entries
+        # By the history, not by the entries: it may hold one observation twice.
+        fitted = [(o, point) for o in history if (point := entries[id(o)][1]) is not None]
+        points = np.array([point for _, point in fitted]).reshape(-1, self._space.dim)
+        return Encoded(
+            points=points,
+            values=np.array([self._sign * float(o.value) for o, _ in fitted if o.value is not None]),
+            numbers=np.array([o.number for o, _ in fitted], dtype=np.intp),
+            inside=self._space.inside(points),
+            ended=np.array([o.ended for o, _ in fitted], dtype=np.float64),
+            n_excluded=len(history) - len(fitted),
+        )
+
+    def _point_of(self, observation: Observation) -> Array | None:
+        """Return the encoded point, None for an observation that cannot be fitted."""
         if observation.value is None or not math.isfinite(observation.value):
-            continue
+            return None
         try:
-            points.append(space.encode(observation.params))
+            return self._space.encode(observation.params)
         except ValueError:  # a point of another space: recorded, not modelled
-            continue
-        values.append(sign * float(observation.value))
-        numbers.append(observation.number)
-        ended.append(observation.ended)
-    stacked = np.array(points).reshape(-1, space.dim)
-    return Encoded(
-        points=stacked,
-        values=np.array(values),
-        numbers=np.array(numbers, dtype=np.intp),
-        inside=space.inside(stacked),
-        ended=np.array(ended),
-        n_excluded=len(history) - len(values),
-    )
+            return None

@@ -19,10 +19,10 @@ def new_study(direction: str = "minimize", seed: int = 0) -> optuna.Study:
     return optuna.create_study(direction=direction, sampler=GPUCBSampler(seed=seed))
 
 
-def stored(study: optuna.Study, rule: str = "UCBbr") -> dict[int, Certificate]:
-    prefix = f"regretstop:certificate:{rule}:"
-    found = {k: v for k, v in study.user_attrs.items() if k.startswith(prefix)}
-    return {int(k.removeprefix(prefix)): Certificate.from_dict(v) for k, v in found.items()}
+def stored(study: optuna.Study, rule: str = "UCBbr") -> list[tuple]:
+    """The history that the study holds of a rule: a tuple for each certificate that was new."""
+    columns = study.user_attrs["regretstop:history"][rule]
+    return list(zip(*(columns[name] for name in ("trial", "n", "bound", "gap", "left")), strict=True))
 
 
 def gap(epsilon: float = 0.1, **options) -> RegretBoundCallback:
