@@ -15,7 +15,7 @@ are read, and no longer written.
 """
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from optuna.distributions import BaseDistribution
@@ -92,13 +92,13 @@ def latest_epsilon(attributes: Attributes) -> float | None:
 # ---- The history ---------------------------------------------------------------------------------------------------
 
 
-def stored_rows(attributes: Attributes, rule: str) -> dict[int, Row]:
-    """Return the rows of the rule's history, by number of observations."""
+def stored_rows(attributes: Attributes, rule: str) -> list[Row]:
+    """Return the rows of the rule's history, in order."""
     columns = attributes.get(HISTORY, {}).get(rule)
-    return {} if columns is None else from_columns(columns)
+    return [] if columns is None else from_columns(columns)
 
 
-def with_rows(attributes: Attributes, rule: str, rows: Mapping[int, Row]) -> dict[str, Any]:
+def with_rows(attributes: Attributes, rule: str, rows: Iterable[Row]) -> dict[str, Any]:
     """Return the value of the history's attribute in which the rule has these rows, and others have theirs."""
     return {**attributes.get(HISTORY, {}), rule: to_columns(rows)}
 
@@ -115,7 +115,7 @@ def bounds_after(attributes: Attributes, rule: str) -> dict[int, tuple[float, fl
             exact.append(StoredCertificate(trial, certificate))
     exact += [stored for name, stored in latest_certificates(attributes).items() if name == rule]
     exact += [stored for stored in stored_decisions(attributes) if stored.certificate.rule == rule]
-    found = {row.trial: (row.bound, row.gap) for row in stored_rows(attributes, rule).values()}
+    found = {row.trial: (row.bound, row.gap) for row in stored_rows(attributes, rule)}
     found |= {stored.trial: (stored.certificate.bound, stored.certificate.optimality_gap) for stored in exact}
     return dict(sorted(found.items()))
 

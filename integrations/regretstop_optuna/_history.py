@@ -1,8 +1,8 @@
 """The bounds of a study as short columns: what is kept of all certificates but the last."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 from regretstop import Certificate, Thinning
@@ -29,51 +29,46 @@ class Row:
     gap: float
     left: float | None
 
-    def says_the_same(self, other: "Row | None") -> bool:
-        """Return whether the other row has the same numbers, if after another trial."""
-        return other is not None and replace(self, trial=other.trial) == other
 
-
-def row_of(certificate: Certificate, trial: int) -> Row | None:
-    """Return the row of a certificate, None for one that is not kept.
-
-    A row is kept for every number of observations up to 100, and then for those at which the default schedule tests.
-    So the columns stay short, a few thousand characters for thousands of trials, whatever is tested when.
-    """
-    n = certificate.n_observations
-    if n and _KEPT.due(n, 1).n_observations != n:
-        return None
+def row_of(certificate: Certificate, trial: int) -> Row:
+    """Return the row of a certificate that was computed after the trial."""
     left = certificate.terms.get("probability_left")
     return Row(
         trial,
-        n,
+        certificate.n_observations,
         _upwards(certificate.bound),
         _upwards(certificate.optimality_gap),
         None if left is None else round(float(left), 4),
     )
 
 
-def joined(one: Mapping[int, Row], other: Mapping[int, Row]) -> dict[int, Row]:
-    """Return the rows of both, by number of observations; of two for one number that after the later trial counts.
+def joined(one: Iterable[Row], other: Iterable[Row]) -> list[Row]:
+    """Return the rows of both, in order, without those that are not kept.
 
-    So it does not matter in which order processes add their rows, and how often.
+    One is kept for every number of observations up to 100, and from then on one for each test of the default schedule
+    and the observations until the next: the one with the fewest observations, and of these the one after the last
+    trial. So the columns stay short, a few thousand characters for thousands of trials, whatever is tested when; and it
+    does not matter in which order processes add their rows, and how often.
     """
-    both = [*one.values(), *other.values()]
-    return {row.n: row for row in sorted(both, key=lambda row: (row.n, row.trial))}
+    both = sorted({*one, *other}, key=lambda row: (row.n, -row.trial))
+    kept: dict[int, Row] = {}
+    for row in both:
+        kept.setdefault(_KEPT.due(row.n, 1).test, row)
+    return list(kept.values())
 
 
-def to_columns(rows: Mapping[int, Row]) -> dict[str, list[float | None]]:
+def to_columns(rows: Iterable[Row]) -> dict[str, list[float | None]]:
     """Return the rows as strict JSON; an infinity becomes null."""
-    return {f.name: [_to_json(getattr(row, f.name)) for row in rows.values()] for f in fields(Row)}
+    return {f.name: [_to_json(getattr(row, f.name)) for row in rows] for f in fields(Row)}
 
 
-def from_columns(columns: Mapping[str, Any]) -> dict[int, Row]:
+def from_columns(columns: Mapping[str, Any]) -> list[Row]:
     """Return the rows that `to_columns` turned into columns."""
     table = zip(*(columns[f.name] for f in fields(Row)), strict=True)
-    return {
-        n: Row(trial, n, math.inf if bound is None else bound, math.inf if gap is None else gap, left)
+    return [
+        Row(trial, n, math.inf if bound is None else bound, math.inf if gap is None else gap, left)
         for trial, n, bound, gap, left in table
-    }
+    ]
 
 
 def _upwards(bound: float) -> float:

@@ -24,7 +24,7 @@ class Memory:
     Attributes:
         lock: Hold it while using the attributes below.
         models: For whoever asks about a study whose sampler lends none.
-        rows: What this process computed, by rule and number of observations, to be in the stored history.
+        rows: What this process computed, by rule: to be in the stored history.
         unsaved: Decisions, by rule, that could not be stored.
         given: The distributions that the objective gave for parameters which were sampled independently, by name.
         has_warned: Whether a failed write was reported.
@@ -37,7 +37,7 @@ class Memory:
 
     def _reset(self) -> None:
         self._digest = Digest()
-        self.rows: dict[str, dict[int, Row]] = {}
+        self.rows: dict[str, list[Row]] = {}
         self.unsaved: dict[str, Mapping[str, Any]] = {}
         self.given: dict[str, BaseDistribution] = {}
         self.has_warned = False

@@ -1,7 +1,7 @@
 """Writes that may fail: a storage that refuses one must not end a search that is going well."""
 
-import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from optuna.study import Study
@@ -66,10 +66,12 @@ def _store_row(
 ) -> None:
     """Add the certificate to the history, together with what was added before and is lost."""
     rule = certificate.rule
-    own, there = memory.rows.setdefault(rule, {}), attributes.stored_rows(stored, rule)
+    own, there = memory.rows.get(rule, []), attributes.stored_rows(stored, rule)
     row = row_of(certificate, trial)
-    if row is not None and not row.says_the_same(own.get(row.n)) and not row.says_the_same(there.get(row.n)):
-        own[row.n] = row
+    is_new = not any(replace(row, trial=known.trial) == known for known in (*own[-1:], *there[-1:]))
+    if not is_new and set(own) <= set(there):
+        return
+    memory.rows[rule] = own = joined(own, [row] if is_new else [])
     both = joined(there, own)
     if both != there:
         value = attributes.with_rows(stored, rule, both)

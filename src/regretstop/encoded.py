@@ -3,11 +3,12 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
 
-from regretstop.observation import Observation
+from regretstop.observation import Observation, n_common
 from regretstop.space import Space
 
 Array = NDArray[np.float64]
@@ -73,7 +74,7 @@ class Encoded:
 
 
 class Encoder:
-    """Encodes histories that grow, each observation once.
+    """Encodes histories that grow: what stands at the head of the last one, the very objects, is not encoded again.
 
     Args:
         space: The search space.
@@ -83,28 +84,25 @@ class Encoder:
     def __init__(self, space: Space, sign: float) -> None:
         self._space = space
         self._sign = sign
-        # By the identity of the observation, which the entry keeps alive; its point, None if it has none here.
-        self._known: dict[int, tuple[Observation, Array | None]] = {}
+        self._history: list[Observation] = []
+        self._is_fitted: list[bool] = []
+        self._points: Array = np.zeros((0, space.dim))
 
     def encode(self, history: Sequence[Observation]) -> Encoded:
         """Return those of the observations that can be fitted."""
-        entries: dict[int, tuple[Observation, Array | None]] = {}
-        for observation in history:
-            entry = self._known.get(id(observation))
-            # A copied or unpickled encoder has keys of other objects.
-            if entry is None or entry[0] is not observation:
-                entry = observation, self._point_of(observation)
-            entries[id(observation)] = entry
-        self._known = entries
-        # By the history, not by the entries: it may hold one observation twice.
-        fitted = [(o, point) for o in history if (point := entries[id(o)][1]) is not None]
-        points = np.array([point for _, point in fitted]).reshape(-1, self._space.dim)
+        known = n_common(self._history, history)
+        new = [self._point_of(observation) for observation in history[known:]]
+        n_fitted = sum(self._is_fitted[:known])
+        self._history = list(history)
+        self._is_fitted = [*self._is_fitted[:known], *(point is not None for point in new)]
+        self._points = np.vstack([self._points[:n_fitted], *(point for point in new if point is not None)])
+        fitted = list(compress(history, self._is_fitted))
         return Encoded(
-            points=points,
-            values=np.array([self._sign * float(o.value) for o, _ in fitted if o.value is not None]),
-            numbers=np.array([o.number for o, _ in fitted], dtype=np.intp),
-            inside=self._space.inside(points),
-            ended=np.array([o.ended for o, _ in fitted], dtype=np.float64),
+            points=self._points,
+            values=self._sign * np.array([o.value for o in fitted], dtype=np.float64),
+            numbers=np.array([o.number for o in fitted], dtype=np.intp),
+            inside=self._space.inside(self._points),
+            ended=np.array([o.ended for o in fitted], dtype=np.float64),
             n_excluded=len(history) - len(fitted),
         )
 

@@ -1,7 +1,6 @@
 """GP-UCB by ask and tell, with a certificate at any moment."""
 
 import math
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -18,7 +17,7 @@ from regretstop.initial import initial_point
 from regretstop.kernels import Kernel, Matern52
 from regretstop.maximize import Search
 from regretstop.native import NativeSurrogate
-from regretstop.observation import Observation, same_params
+from regretstop.observation import Observation, n_common, same_params
 from regretstop.query import query
 from regretstop.rules.base import Rule
 from regretstop.schedule import EVERY_OBSERVATION, Due, Schedule
@@ -185,13 +184,12 @@ class GPUCB:
                 their numbers.
             pending: Points that are being evaluated.
         """
-        known = self._history
+        known, taken = self._history, list(observations)
         # What was known stays the object that it was, by which it is known to be encoded.
-        taken = [
-            known[i] if i < len(known) and (o is known[i] or o.same_as(known[i])) else o
-            for i, o in enumerate(observations)
-        ]
-        if len(taken) != len(known) or not all(map(operator.is_, taken, known)):
+        for i in range(n_common(known, taken), min(len(known), len(taken))):
+            if taken[i].same_as(known[i]):
+                taken[i] = known[i]
+        if len(taken) != len(known) or n_common(known, taken) < len(known):
             self._history = taken
             self._encoded = None
         self._pending = list(pending)

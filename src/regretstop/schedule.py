@@ -86,6 +86,13 @@ class Every(Schedule):
         """What is tested when."""
         return "tests after every observation" if self.m == 1 else f"tests every {self.m} observations"
 
+    def due(self, n: int, fewest: int) -> Due:
+        """Return the last test that is due, without counting up to it."""
+        m = int(self.m)
+        before = -(-fewest // m) - 1  # multiples of m that are passed over
+        test = max(n // m - before, 0)
+        return Due(test, (before + test) * m if test else 0, (before + test + 1) * m)
+
     def _numbers(self, fewest: int) -> Iterator[int]:
         m = int(self.m)
         return itertools.count(-(-fewest // m) * m, m)
