@@ -240,4 +240,3 @@ def _suggest(problem: Problem, history: list[tuple[dict[str, Any], float]], repe
         "GPSampler": gp_sampler,
     }
     return interleaved(contenders, repetitions)
-

@@ -224,7 +224,11 @@ def test_fewer_tests_never_have_a_larger_bound_at_the_same_data(
 
 
 @few
-@given(histories(least=8, most=14), st.sampled_from([Every(3), Every(4), Geometric(3, 1.6), Thinning(5, 1.4)]), st.booleans())
+@given(
+    histories(least=8, most=14),
+    st.sampled_from([Every(3), Every(4), Geometric(3, 1.6), Thinning(5, 1.4)]),
+    st.booleans(),
+)
 def test_between_two_tests_the_last_one_stands(history: History, schedule: Schedule, estimated: bool) -> None:
     """Told one by one, all at once, or in jumps over the numbers that are due."""
     options = {"hyperparameters": "map"} if estimated else declared(history.space)

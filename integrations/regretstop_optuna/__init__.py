@@ -1,17 +1,20 @@
 """Optuna: a GP-UCB sampler, and a callback that stops a study when it is good enough."""
 
+from importlib import import_module
+
 try:
-    from regretstop_optuna.callback import RegretBoundCallback
-    from regretstop_optuna.check import check_study
-    from regretstop_optuna.decision import certificate_of, should_stop
-    from regretstop_optuna.plot import plot_regret_bound
-    from regretstop_optuna.sampler import GPUCBSampler
+    import_module("optuna")
 except ModuleNotFoundError as error:
-    if error.name != "optuna":
+    if error.name != "optuna":  # something that Optuna itself lacks
         raise
-    raise ModuleNotFoundError(
-        "regretstop_optuna needs Optuna: pip install 'regretstop[optuna]'", name=error.name
-    ) from error
+    message = "regretstop_optuna needs Optuna: pip install 'regretstop[optuna]'"
+    raise ModuleNotFoundError(message, name="optuna") from error
+
+from regretstop_optuna.callback import RegretBoundCallback
+from regretstop_optuna.check import check_study
+from regretstop_optuna.decision import certificate_of, should_stop
+from regretstop_optuna.plot import plot_regret_bound
+from regretstop_optuna.sampler import GPUCBSampler
 
 __all__ = [
     "GPUCBSampler",

@@ -130,9 +130,7 @@ class GPUCBSampler(BaseSampler):
             memory = memory_of(study)
             view = memory.view(study)
             model = self.models.get(study, search_space)
-            model.replace_history(
-                view.observations, running_points(view.trials, search_space, view.longest, but=trial)
-            )
+            model.replace_history(view.observations, running_points(view.trials, search_space, view.longest, but=trial))
             epsilon = latest_epsilon(user_attributes(study)) if model.needs_epsilon else None
             try:
                 params = model.ask(epsilon=epsilon)
