@@ -27,10 +27,13 @@ class RegretBoundCallback:
         study.optimize(objective, n_trials=256, callbacks=[RegretBoundCallback(epsilon=0.01)])
 
     It works with any sampler, any number of threads, and several processes on one storage: the
-    decision is stored in the study, and every worker ends after its current trial. So are all
-    certificates, one per trial, for `plot_regret_bound` and `certificate_of`. A stored decision
-    counts later on only if it satisfies the rule, ε and δ of that time. To spend no trial at all
-    on a study that is already certified, ask `should_stop` before `optimize`.
+    decision is stored in the study, and every worker ends after its current trial. So are the latest
+    certificate of each rule and a short history of the bounds, for `certificate_of` and
+    `plot_regret_bound`: two attributes and one for each decision, however many trials there are. A
+    storage that refuses a write, or cannot be read, ends no worker: a warning says so once, and it is
+    tried again after the next trial. A stored decision counts later on only if it satisfies the rule,
+    ε and δ of that time. To spend no trial at all on a study that is already certified, ask
+    `should_stop` before `optimize`.
 
     Failed, pruned and infinite trials are no observations. A study with conditional or re-ranged
     parameters, or with constraints, is not certified; the reason is logged once and stands in the
@@ -58,7 +61,7 @@ class RegretBoundCallback:
 
     Raises:
         ValueError: If an argument is out of its range; on the first call if the study has several
-            objectives.
+            objectives, of which `check_study` tells before the first trial.
     """
 
     def __init__(
@@ -111,7 +114,7 @@ class RegretBoundCallback:
         try:
             decision = decide(study, self._rule, models_of(study) or self._models, trial)
         except StorageInternalError as error:
-            # Other workers may keep a database locked for longer than it waits. The next call sees what this one missed.
+            # Other workers may keep a database locked for longer than this one waits. The next call sees what was missed.
             if not self._has_warned:
                 self._has_warned = True
                 logger.warning(f"The study could not be read after trial {trial}, and is not assessed there: {error}")

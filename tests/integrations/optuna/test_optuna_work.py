@@ -1,5 +1,6 @@
 """What a call costs, counted: tests and fits, reads and writes of the storage, and what the study holds in the end."""
 
+import itertools
 import json
 
 import optuna
@@ -200,7 +201,7 @@ def test_a_journal_does_not_grow_with_the_square_of_the_trials(tmp_path):
     callback = RegretBoundCallback(rule=OptimalityGap(1e-9, schedule=FEW), surrogate=CountingSurrogate())
     sizes: list[int] = []
     study.optimize(parabola, n_trials=45, callbacks=[callback, lambda *_: sizes.append(path.stat().st_size)])
-    written = {n + 2: after - before for n, (before, after) in enumerate(zip(sizes, sizes[1:], strict=False))}
+    written = {n + 2: after - before for n, (before, after) in enumerate(itertools.pairwise(sizes))}
     quiet = [size for n, size in written.items() if n > 6 and n not in (9, 14, 21, 32, 48)]
     assert max(quiet) < 1500
     assert max(quiet) - min(quiet) < 50
