@@ -28,7 +28,8 @@ def space_from(distributions: Distributions) -> Space:
 def is_of_plain_values(distribution: BaseDistribution) -> bool:
     """Return whether the values are None, truth values, numbers or strings, which come back from JSON as they were."""
     return not isinstance(distribution, CategoricalDistribution) or all(
-        choice is None or isinstance(choice, bool | int | float | str) for choice in distribution.choices
+        choice is None or isinstance(choice, bool | int | float | str)  # pyright: ignore[reportUnnecessaryIsInstance]
+        for choice in distribution.choices
     )
 
 

@@ -114,7 +114,7 @@ class RegretBoundCallback:
         try:
             decision = decide(study, self._rule, models_of(study) or self._models, trial)
         except StorageInternalError as error:
-            # Other workers may keep a database locked for longer than this one waits. The next call sees what was missed.
+            # Others may keep a database locked for longer than this worker waits. The next call sees what was missed.
             if not self._has_warned:
                 self._has_warned = True
                 logger.warning(f"The study could not be read after trial {trial}, and is not assessed there: {error}")
