@@ -25,7 +25,7 @@ types: $(STAMP)
 	$(BIN)/pyright
 
 bench: $(STAMP)
-	$(BIN)/python -m benchmarks speed
+	$(ONE_THREAD) $(BIN)/python -m benchmarks speed
 
 clean:
 	rm -rf $(VENV) build dist .benchmarks .hypothesis .pytest_cache .ruff_cache
