@@ -152,4 +152,4 @@ def test_the_cells_above_the_risk_are_counted(tmp_path: Path) -> None:
     assert cells.loc["matched", ["false from %", "false to %"]].tolist() == pytest.approx([6.36, 20.02], abs=0.01)
     assert cells.loc["theory", "false to %"] == pytest.approx(3.62, abs=0.01)
     assert list(cells["median evaluations"]) == [8.0, 8.0]
-    assert "12 of 200 certificates at the mode" in found.result
+    assert "12 of 200 were false at the mode" in found.result

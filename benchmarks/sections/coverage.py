@@ -72,10 +72,10 @@ def counted(records: Sequence[dict[str, Any]]) -> pd.DataFrame:
 def _result(cells: pd.DataFrame) -> str:
     words = {"fixed": "where the kernel was declared", "map": "at the mode", "posterior": "over samples"}
     said = [
-        f"{part['false'].sum()} of {part['certified'].sum():,} certificates {words[str(treatment)]}"
+        f"{part['false'].sum()} of {part['certified'].sum():,} were false {words[str(treatment)]}"
         for treatment, part in cells.groupby("hyperparameters", sort=False)
     ]
-    return f"**Where the model is true:** false were, of those with a proof, {', '.join(said)}."
+    return f"**Where the model is true:** of the certificates with a proof {', '.join(said)}."
 
 
 def _shown(cells: pd.DataFrame) -> pd.DataFrame:
