@@ -288,6 +288,7 @@ def test_a_larger_delta_that_stops_later_is_reported() -> None:
     assert ablations.in_order(record)
 
 
+@pytest.mark.slow
 def test_the_times_are_taken_and_reported(tmp_path: Path) -> None:
     assert times.section(tmp_path) is None
     runtime.run(1, (12,), ("Rosenbrock-4",), tmp_path / "runtime.json")
