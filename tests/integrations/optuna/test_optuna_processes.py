@@ -58,9 +58,10 @@ def test_two_processes_end_after_one_certifies(url):
     # The other process ends after the trial in which it learns of the decision.
     assert len(study.trials) <= certificate.n_observations + 4
     assert all("The study stops" in log for log in logs)
-    # Where both had ended a trial before either looked, both saw the same: one row of the history for two trials.
+    # Where both had ended a trial before either looked, both saw the same: one row of the history for two trials. The
+    # one that decided is among them, not always the last: the other process may be assessing one trial more.
     bounds = study.user_attrs["regretstop:history"]["OptimalityGap"]["n"]
-    assert bounds[-1] == certificate.n_observations
+    assert certificate.n_observations in bounds
     assert len(bounds) >= certificate.n_observations // 2
 
 
