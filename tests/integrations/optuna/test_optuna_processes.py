@@ -59,8 +59,8 @@ def test_two_processes_end_after_one_certifies(url):
     # The other process ends after the trial in which it learns of the decision.
     assert len(study.trials) <= certificate.n_observations + 4
     assert all("The study stops" in log for log in logs)
-    # What decided is among the bounds, whichever process was the last to write. Where both had ended a trial before either
-    # looked, both saw the same, and there is one bound for two trials.
+    # What decided is among the bounds, whichever process wrote last. Where both had ended a trial before either looked,
+    # both saw the same, and there is one bound for two trials.
     bounds = bounds_after(study.user_attrs, "OptimalityGap")
     assert certificate.bound in [bound for bound, _ in bounds.values()]
     assert len(bounds) >= certificate.n_observations // 2
