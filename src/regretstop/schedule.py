@@ -133,9 +133,9 @@ class Thinning(Schedule):
 
     It is the default of all rules: after every observation up to 100, then at 105, 111, 117, 123, …, 1915, 2011. A fit
     costs more the more observations there are, and says less that is new. After n observations the next test is at
-    1.05 n, rounded up, at the latest: by so much a stop is delayed, and by more if the bound is above ε again by then. In
-    return a search of 2,000 observations is tested about 150 times and not 2,000 times, and each test has the more of
-    the risk.
+    1.05 n, rounded up, at the latest: by so much a stop is delayed, and by more if the bound is above ε again by then.
+    In return a search of 2,000 observations is tested about 150 times and not 2,000 times, and each test has the more
+    of the risk.
 
     Args:
         dense: A test is made after every observation up to this number of them, at least 1.
