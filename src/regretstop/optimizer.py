@@ -18,7 +18,7 @@ from regretstop.kernels import Kernel, Matern52
 from regretstop.maximize import Search
 from regretstop.native import NativeSurrogate
 from regretstop.observation import Observation, n_common, same_params
-from regretstop.plateau import plateau_of
+from regretstop.plateau import all_equal, plateau_of
 from regretstop.query import query
 from regretstop.repetition import repeats_agree
 from regretstop.rules.base import Rule
@@ -261,9 +261,12 @@ class GPUCB:
             fitted = self._fit(data)
             fit, searches = fitted.fit, fitted.searches
             if not fit.data.has_spread:
-                obstacle = (
-                    "all values are equal up to rounding, which says nothing about how far the objective can vary"
-                )
+                obstacle = all_equal(self._sign * float(data.values[0]))
+            else:
+                # What was fitted for a value that was raised is better than what was observed.
+                candidates = data.inside & (data.values >= fit.data.fence)
+                if not np.any(candidates):
+                    obstacle = "the values in the space are all far worse than those outside it"
         return Snapshot(
             space=self.space,
             posteriors=fit.posteriors if fit else (),
