@@ -101,7 +101,8 @@ def test_the_best_value_is_never_touched(levels: list[int]) -> None:
     plateau, data = plateau_of(values), standardize(values)
     assert data.fence < np.max(values)
     best = values == np.max(values)
-    assert data.offset + data.scale * data.values[best] == pytest.approx(values[best], rel=1e-9)
+    size = np.max(np.abs(np.maximum(values, data.fence)))
+    assert data.offset + data.scale * data.values[best] == pytest.approx(values[best], abs=1e-9 * size)
     if plateau is not None:
         assert plateau.value < np.max(values)
         assert plateau.count == np.sum(values <= plateau.value) < plateau.total == len(values)
@@ -125,8 +126,10 @@ def test_the_search_leaves_the_plateau(f: Callable[[float], Any], penalty: float
 
 
 def test_the_same_trials_whatever_the_penalty() -> None:
+    """Until a third trial has it, it is an outlier, beside which the good values are all but equal."""
     one, other = (search(around(penalty), 16) for penalty in (1e6, 1e250))
-    assert [o.params for o in one.history] == [o.params for o in other.history]
+    for first, second in zip(one.history, other.history, strict=True):
+        assert first.params == pytest.approx(second.params, abs=1e-3)
 
 
 def test_a_category_that_fails() -> None:
@@ -149,9 +152,9 @@ def test_nothing_but_the_penalty_so_far() -> None:
 
 
 def test_a_certificate_that_stops_has_no_advice() -> None:
-    certificate = search(around(1e10), 24).certificate(UCBbr(0.1))
+    certificate = search(around(1e10), 30).certificate(UCBbr(0.1))
     assert certificate.stop
-    assert "of 24 values" not in certificate.reason
+    assert "of 30 values" not in certificate.reason
 
 
 def test_the_edge_of_a_plateau_is_not_called_noise() -> None:
@@ -199,5 +202,8 @@ def test_only_penalties_in_the_space() -> None:
 
 def test_a_declared_kernel_has_its_penalty_named_too() -> None:
     """Nothing is raised there, where the user has said how far values go; that they go farther is said."""
-    optimizer = search(half(1e3), 12, **declared(SQUARE, noise_std=0.0))
+    optimizer = GPUCB(SQUARE, direction="minimize", seed=0, **declared(SQUARE, noise_std=0.0))
+    for i in range(12):
+        params = {"x": i / 6 - 0.9, "y": math.sin(i)}
+        optimizer.tell(params, half(1e3)(params))
     assert "values are the same worst value 1000" in optimizer.certificate(OptimalityGap(0.1)).reason
