@@ -167,8 +167,8 @@ def _inflation(check: ModelCheck | None) -> float:
 
 
 def _scaled(parameters: Hyperparameters, ratio: float) -> Hyperparameters:
-    """Return the hyperparameters in another unit; of one that is far too large only that it is, so that squares stay finite."""
-    ratio = min(ratio, MOST_NOISE)
+    """Return the hyperparameters in another unit."""
+    ratio = min(ratio, MOST_NOISE)  # as much is far too large either way, and its square is finite
     return Hyperparameters(parameters.lengthscales, parameters.prior_std * ratio, parameters.noise_std * ratio)
 
 

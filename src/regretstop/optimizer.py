@@ -292,7 +292,7 @@ class GPUCB:
         )
 
     def _optimum(self, data: Encoded, candidates: NDArray[np.bool_]) -> int | None:
-        """Return the index, among the candidates for a certificate, of a point that is known to be optimal; None if none.
+        """Return the index, among the candidates for a certificate, of a point known to be optimal; None if none.
 
         The surrogate must have been told that there is no noise.
         """

@@ -153,21 +153,14 @@ def test_values_of_few_digits_or_a_small_spread(value: Any) -> None:
     assert study.best_params["n"] == 3
 
 
+@pytest.mark.filterwarnings("ignore:Fixed parameter:UserWarning")
 def test_given_points_at_odds_with_rounding(tmp_path: Path) -> None:
     """Nearly the same point, one a hair above the range, float32 numbers: data like any other, in a storage too."""
     study = optuna.create_study(sampler=GPUCBSampler(seed=0), storage=f"sqlite:///{tmp_path / 'a.db'}")
-    with pytest.warns(UserWarning, match="out of range|optuna"):
-        for x in (
-            0.2,
-            0.2 + 1e-9,
-            0.2 - 1e-9,
-            0.2,
-            math.nextafter(0.3, 1.0),
-            float(np.float32(0.3)),
-            float(np.float32(0.1)),
-        ):
-            study.enqueue_trial({"x": x, "n": 2})
-        study.optimize(numbers, n_trials=14, callbacks=[RegretBoundCallback(epsilon=1e-9)])
+    above = math.nextafter(0.3, 1.0)
+    for x in (0.2, 0.2 + 1e-9, 0.2 - 1e-9, 0.2, above, float(np.float32(0.3)), float(np.float32(0.1))):
+        study.enqueue_trial({"x": x, "n": 2})
+    study.optimize(numbers, n_trials=14, callbacks=[RegretBoundCallback(epsilon=1e-9)])
     certificate = certificate_of(study, UCBbr(0.05))
     assert certificate.n_observations == 14
     assert certificate.stop
