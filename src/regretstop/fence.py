@@ -19,19 +19,22 @@ def center_and_fence(values: Array) -> tuple[float, float]:
 
         fence = Q1 − 2 max(Q3 − Q1, max − median)
 
-    It lies further below the median than the best value lies above it.
+    It lies further below the median than the best value lies above it. Where most values are the same best value, their
+    range takes the place of what is 0 then: none of these values is a disaster, but lower ones may be.
 
     Args:
         values: Shape (n,), n ≥ 1; their differences must not overflow.
 
     Returns:
-        The median, and the fence less the median: negative, −∞ where there is no typical spread to measure a disaster
-        with, as when most values are the same best value.
+        The median, and the fence less the median: negative, −∞ where all values are equal, which is no spread to
+        measure a disaster with.
     """
     center = float(np.median(values))
     deviations = values - center
     q1, q3 = np.quantile(deviations, [0.25, 0.75])
     typical = max(q3 - q1, float(np.max(deviations)))
+    if typical <= least_spread(center):
+        typical = -float(np.min(deviations))
     return center, float(q1 - _FENCE * typical) if typical > least_spread(center) else -np.inf
 
 

@@ -38,7 +38,8 @@ class Plateau:
 
 def all_equal(value: float) -> str:
     """Return in words why nothing is certified where all values are this one, up to rounding."""
-    return f"all values are equal up to rounding ({value:.4g}), which says nothing about how far the objective can vary; {_ADVICE}"
+    what = f"all values are equal up to rounding ({value:.4g})"
+    return f"{what}, which says nothing about how far the objective can vary; {_ADVICE}"
 
 
 def plateau_of(values: Array) -> Plateau | None:
