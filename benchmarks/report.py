@@ -7,6 +7,7 @@ from benchmarks import (
     coverage_report,
     misspecified_report,
     model_check,
+    modes,
     paper_report,
     runtime,
     samplers,
@@ -26,6 +27,7 @@ SECTIONS = (
     misspecified_report.section,
     second_opinion.section,
     samplers.section,
+    modes.section,
     model_check.section,
     coverage_report.section,
 )

@@ -31,7 +31,7 @@ _MAX_FIT = 256
 MOST_NOISE = 1e8
 # Fixed starts: nearly all of the values' deviation is noise, or a thousandth of it.
 _ALL_NOISE, _NO_NOISE = math.log(0.7), math.log(1e-3)
-_N_DRAWS = 4
+_N_DRAWS = 8
 # The posterior's covariance at the start of a descent, as a share of the prior's.
 _CURVED = 0.1
 # So many modes are carried from a checkpoint, and none whose −log density is so much above the best: on Ackley-3 a mode
