@@ -34,7 +34,8 @@ from regretstop import (
     UCBbr,
     instantaneous_regret_bound,
 )
-from regretstop.rules.gap import certified_gap, ledger_for
+from regretstop.risk import ledger_for
+from regretstop.rules.gap import certified_gap
 from regretstop.rules.heuristic import Heuristic
 from regretstop.rules.remaining import probability_left
 from regretstop.snapshot import Snapshot

@@ -27,7 +27,9 @@ def test_draws_stay_below_their_maximum_and_have_unit_variance() -> None:
     assert 0.7 < np.var(values) < 1.4
 
 
-@pytest.mark.parametrize("lengthscales", [[0.2], [0.12, 0.42], [2.0, 2.0, 2.0, 2.0]])
+@pytest.mark.parametrize(
+    "lengthscales", [[0.2], pytest.param([0.12, 0.42], marks=pytest.mark.slow), [2.0, 2.0, 2.0, 2.0]]
+)
 def test_four_times_the_effort_finds_no_higher_maximum(lengthscales: list[float]) -> None:
     for seed in range(2):
         once = cube_draw(np.array(lengthscales), np.random.default_rng(seed))
@@ -95,6 +97,7 @@ def test_ucbbr_does_not_stop_where_it_is_not_asked() -> None:
             assert not (certificate.stop and certificate.optimality_gap >= coverage.EPSILON)
 
 
+@pytest.mark.slow
 def test_a_run_with_two_processes_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coverage, "TRIALS", {1: 6})
     monkeypatch.setattr(coverage, "KERNELS", ("known",))

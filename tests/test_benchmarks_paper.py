@@ -263,6 +263,7 @@ def test_a_larger_delta_that_stops_later_is_reported() -> None:
     assert ablations.in_order(record)
 
 
+@pytest.mark.slow
 def test_the_times_are_taken_and_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "PATH", tmp_path / "runtime.json")
     assert runtime.section() == []

@@ -10,6 +10,8 @@ import pytest
 from benchmarks import misspecified, misspecified_problems, paths, records
 from regretstop import PRB, AcquisitionThreshold, DeltaCB, DeltaES, OptimalityGap, UCBbr
 
+pytestmark = pytest.mark.xdist_group("paths")  # a path serves several tests
+
 # Paths on "SVM" on which the model check says nothing and rules stop, and to which it objects and none does.
 TRUSTED, OBJECTED = 2, 10
 
@@ -24,7 +26,7 @@ def path_of(problem: str, treatment: str, trials: int, seed: int = 0) -> dict[st
     return paths.run_path(key_of(problem, treatment, trials, seed), misspecified.problem_of)
 
 
-@pytest.mark.parametrize("seed", [TRUSTED, OBJECTED])
+@pytest.mark.parametrize("seed", [TRUSTED, pytest.param(OBJECTED, marks=pytest.mark.slow)])
 def test_a_path_has_the_stops_of_the_rules(seed: int) -> None:
     """Each rule is asked on its own about the same data."""
     record, key = path_of("SVM", "map", 24, seed), key_of("SVM", "map", 24, seed)
@@ -124,6 +126,7 @@ def test_what_a_record_says_of_a_stop() -> None:
     assert paths.answers_of(record, "PRB", 0.5) == [(8, math.inf, 0.5), (16, 0.4, 0.3)]
 
 
+@pytest.mark.slow
 def test_a_killed_run_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(misspecified, "PATH", tmp_path / "misspecified.jsonl")
     monkeypatch.setattr(misspecified, "NAMES", ("boosting",))

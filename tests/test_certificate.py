@@ -3,6 +3,7 @@
 import json
 import math
 import pickle
+import re
 from dataclasses import FrozenInstanceError, replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regretstop.certificate import Certificate
+from regretstop.rules.base import verdict
 
 CERTIFICATE = Certificate(
     rule="OptimalityGap",
@@ -189,6 +191,42 @@ def test_the_summary_is_one_line_that_claims_no_more_than_the_bound() -> None:
         "(delta = 0.07, guarantee: heuristic) after 41 evaluations."
     )
     assert "certifies" in CERTIFICATE.summary()
+
+
+def test_the_summary_of_a_bound_that_is_not_below_epsilon_says_so() -> None:
+    said = replace(CERTIFICATE, bound=0.2036, epsilon=0.01).summary()
+    assert "is at most 0.2036, not below epsilon = 0.01 (" in said
+    assert NO_BOUND.summary() == (
+        "OptimalityGap says nothing of the regret of any trial after 1 evaluations: too few observations."
+    )
+
+
+numbers_of_any_size = st.floats(min_value=1e-300, max_value=1e300)
+ONE_ABOVE = st.sampled_from([1.0, 1.0 + 1e-15, 1.0 + 1e-9, 1.0 - 1e-12, 1.00004])
+
+
+@given(epsilon=numbers_of_any_size, ratio=ONE_ABOVE | st.floats(1e-3, 1e3))
+def test_what_is_printed_compares_as_the_numbers_do(epsilon: float, ratio: float) -> None:
+    bound = epsilon * ratio
+    certificate = replace(CERTIFICATE, bound=bound, epsilon=epsilon)
+    says_below = re.search(r"is at most (\S+) < epsilon = (\S+) ", certificate.summary())
+    says_above = re.search(r"is at most (\S+), not below epsilon = (\S+) ", certificate.summary())
+    found = says_below or says_above
+    assert found is not None
+    assert (says_below is not None) == certificate.stop == (float(found[1]) < float(found[2]))
+    reason = re.fullmatch(r"the bound (\S+) is (not )?below ε = (\S+)", verdict(bound, epsilon))
+    assert reason is not None
+    assert (reason[2] is None) == certificate.stop == (float(reason[1]) < float(reason[3]))
+    assert float(found[1]) >= bound  # fewer digits must not claim more
+
+
+def test_jitter_is_named_as_the_noise_that_it_is() -> None:
+    certificate = replace(CERTIFICATE, guarantee="theorem", terms={"jitter_std": 2.73751e-6})
+    assert str(certificate).splitlines()[1] == (
+        "With probability at least 0.93, given the kernel and the noise you declared and noise of deviation 2.738e-06 "
+        "on top, against rounding,"
+    )
+    assert "rounding" not in str(replace(certificate, terms={"jitter_std": 0.0}))
 
 
 def test_what_is_left_is_said_in_one_sentence() -> None:

@@ -5,14 +5,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from regretstop import Matern52, SquaredExponential
 from regretstop.kernels import Embedding, Kernel
-from regretstop.posterior import GaussianProcess, Revisable, cholesky
+from regretstop.linalg import cholesky
+from regretstop.posterior import GaussianProcess, Revisable, variance_floor
 from regretstop.repeats import merge_duplicates, take_back
 from tests import oracle
+from tests.effort import examples
 
 CORRELATIONS = {Matern52: oracle.matern52, SquaredExponential: oracle.squared_exponential}
 KERNELS: list[type[Kernel]] = [Matern52, SquaredExponential]
@@ -155,7 +157,7 @@ def test_gradients_at_the_data_are_finite(kernel: type[Kernel]) -> None:
 
 
 @each_mean
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_merged_duplicates_are_the_same_data(mean: float | None, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -209,37 +211,17 @@ def test_nothing_to_merge() -> None:
 # ---- Numerics ----------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=30, deadline=None)
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    log_noise=st.floats(-8.0, 1.0),
-    log_lengthscale=st.floats(-1.0, 2.0),
-    mean=st.sampled_from([0.0, None]),
-    spread=st.sampled_from([1.0, 1e-4, 1e-9]),
-)
-def test_the_floor_is_never_violated(
-    seed: int, log_noise: float, log_lengthscale: float, mean: float | None, spread: float
-) -> None:
-    """No deviation below that of n observations at the very point: s σ / √(n s² + σ²)."""
-    rng = np.random.default_rng(seed)
-    points = 0.5 + spread * (rng.random((20, 1)) - 0.5)
-    repeats = rng.integers(1, 4, size=20).astype(float)
-    noise_std = 10.0**log_noise
-    posterior = process(
-        points,
-        rng.standard_normal(20),
-        repeats=repeats,
-        mean=mean,
-        noise_std=noise_std,
-        lengthscales=np.array([10.0**log_lengthscale]),
-        categories=np.array([0]),
-    )
-    std = posterior.mean_std(np.vstack([points, rng.random((20, 1))]))[1]
-    floor = PRIOR_STD * noise_std / math.sqrt(repeats.sum() * PRIOR_STD**2 + noise_std**2)
-    assert np.all(std >= floor * (1 - 1e-12))
-    assert np.all(np.isfinite(std))
-    if mean is not None:
-        assert np.all(std <= PRIOR_STD * (1 + 1e-12))
+@pytest.mark.parametrize("log_noise", [-3.0, -1.0, 0.5])
+def test_the_floor_is_what_all_observations_at_one_point_leave(log_noise: float) -> None:
+    """n of noise σ: s² σ² / (n s² + σ²), by hand and by the posterior itself; and more is left of points apart."""
+    noise_std, repeats = 10.0**log_noise, np.array([3.0, 2.0, 1.0])
+    by_hand = (PRIOR_STD * noise_std) ** 2 / (6.0 * PRIOR_STD**2 + noise_std**2)
+    assert variance_floor(PRIOR_STD, noise_std**2 / repeats) == pytest.approx(by_hand, rel=1e-12)
+    at_one_point = process(np.zeros((1, 3)), np.ones(1), repeats=np.array([6.0]), noise_std=noise_std)
+    assert at_one_point.mean_std(np.zeros((1, 3)))[1][0] ** 2 == pytest.approx(by_hand, rel=1e-9)
+    points, values = mixed_data(3)
+    assert np.all(process(points, values, repeats=repeats, noise_std=noise_std).mean_std(points)[1] ** 2 > by_hand)
+    assert variance_floor(PRIOR_STD, np.array([0.0, 1.0])) == 0.0
 
 
 def test_jitter_is_reported() -> None:
@@ -263,9 +245,10 @@ def test_noise_free_data_are_interpolated() -> None:
 def test_cholesky_of_what_is_not_positive_definite() -> None:
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite even with jitter"):
         cholesky(np.array([[1.0, 2.0], [2.0, 1.0]]), 1.0)
-    factor, jitter = cholesky(np.ones((3, 3)), 1.0)
+    factor, inverse, jitter = cholesky(np.ones((3, 3)), 1.0)
     assert jitter > 0.0
     assert factor @ factor.T == pytest.approx(np.ones((3, 3)) + jitter * np.eye(3), abs=1e-12)
+    assert factor @ inverse == pytest.approx(np.eye(3), abs=1e-8)
     assert np.all(np.triu(factor, 1) == 0.0)
 
 

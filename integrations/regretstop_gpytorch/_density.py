@@ -80,7 +80,7 @@ class Density:
             noise = self._modules.likelihood.noise.squeeze()
         else:
             noise = torch.full_like(self._values[0], self._noise_std**2)
-        chol, _ = cholesky(signal + torch.diag(noise / self._repeats), float(signal.detach().diagonal().max()))
+        chol, _, _ = cholesky(signal + torch.diag(noise / self._repeats), float(signal.detach().diagonal().max()))
         value = torch.log(chol.diagonal()).sum()
         residuals = self._values
         if not self._modules.mean_is_integrated:

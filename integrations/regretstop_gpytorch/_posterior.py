@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from regretstop.kernels import Embedding
+from regretstop.posterior import at_least_the_floor, variance_floor
 from regretstop.repeats import merge_duplicates, take_back
 from regretstop_gpytorch._prior import Prior, family_of
 from regretstop_gpytorch._torch import Array, cholesky, isolated, to_numpy
@@ -53,8 +54,7 @@ class GPyTorchPosterior:
             self._columns = self._tensor(embedding(points))
             covariance = prior.covariance(self._columns, self._columns)
             covariance = covariance + torch.diag(self._tensor(noise_std**2 / repeats))
-            chol, self.jitter = cholesky(covariance, self.prior_std**2)
-            self._inverse_chol = torch.linalg.solve_triangular(chol, torch.eye(len(points)).to(chol), upper=False)
+            _, self._inverse_chol, self.jitter = cholesky(covariance, self.prior_std**2)
             ones = self._inverse_chol.sum(dim=1)
             self._inverse_ones = self._inverse_chol.T @ ones  # K⁻¹ 1
             is_known = prior.mean_module is not None
@@ -62,14 +62,13 @@ class GPyTorchPosterior:
             whitened = self._inverse_chol @ (self._tensor(values) - prior.mean(self._columns))
             self._constant = 0.0 if is_known else float(ones @ whitened) / self._mean_precision
             self._weights = self._inverse_chol.T @ (whitened - self._constant * ones)  # K⁻¹ (y − mean)
-        n = float(np.sum(repeats))
-        self._variance_floor = (self.prior_std * noise_std) ** 2 / (n * self.prior_std**2 + noise_std**2)
+        self._variance_floor = variance_floor(self.prior_std, noise_std**2 / repeats + self.jitter)
 
     def mean_std(self, points: Array) -> tuple[Array, Array]:
         """Return μ and σ_n, each of shape (m,), at points of shape (m, d)."""
         with isolated(self._device):
             mean, variance = self._mean_variance(self._tensor(self._embedding(points)))
-            return to_numpy(mean), to_numpy(variance.clamp_min(self._variance_floor).sqrt())
+            return to_numpy(mean), self._std(variance)
 
     def mean_std_gradient(self, points: Array) -> tuple[Array, Array, Array, Array]:
         """Return μ, σ_n of shape (m,) and their gradients of shape (m, d), zero along categorical axes."""
@@ -78,7 +77,7 @@ class GPyTorchPosterior:
             mean, variance = self._mean_variance(columns)
             # The points do not interact, so the gradient of the sum holds the gradient of each.
             slopes = [self._gradient(total, columns, points) for total in (mean.sum(), variance.sum())]
-            std = to_numpy(variance.clamp_min(self._variance_floor).sqrt())
+            std = self._std(variance)
             return to_numpy(mean), std, slopes[0], slopes[1] / (2.0 * np.maximum(std, 1e-150))[:, None]
 
     def condition_on(self, points: Array, values: Array | None = None) -> "GPyTorchPosterior":
@@ -131,6 +130,9 @@ class GPyTorchPosterior:
         mean = self._prior.mean(columns) + self._constant + cross @ self._weights
         variance = self.prior_std**2 - (whitened**2).sum(dim=1)
         return mean, variance + (1.0 - cross @ self._inverse_ones) ** 2 / self._mean_precision
+
+    def _std(self, variance: Tensor) -> Array:
+        return np.sqrt(at_least_the_floor(to_numpy(variance), self._variance_floor, self.prior_std))
 
     def _gradient(self, total: Tensor, columns: Tensor, points: Array) -> Array:
         gradient = np.zeros(points.shape)

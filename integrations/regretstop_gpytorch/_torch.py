@@ -2,7 +2,6 @@
 # torch and gpytorch are only partly typed.
 """Work with torch that leaves the user's torch as it was."""
 
-import math
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -11,12 +10,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from regretstop.posterior import JITTERS
+from regretstop.linalg import MOST_ROUNDING, jitters
 
 Array = NDArray[np.float64]
 
-# The least pivot, in prior deviations, that rounding has not swallowed: about the root of the precision.
-_LEAST_PIVOT = {torch.float64: 1e-8, torch.float32: 3e-4}
+# In float32 there is only the search for hyperparameters, and the jitter has to stay below what noise there may be.
+_MOST_ROUNDING = {torch.float64: MOST_ROUNDING, torch.float32: 1e3}
 
 
 @contextmanager
@@ -46,20 +45,25 @@ def seeded(device: torch.device) -> Generator[None]:
         yield
 
 
-def cholesky(covariance: Tensor, prior_variance: float) -> tuple[Tensor, float]:
-    """Return the lower Cholesky factor and the jitter that it needed, as `regretstop.posterior.cholesky` does.
+def cholesky(covariance: Tensor, prior_variance: float) -> tuple[Tensor, Tensor, float]:
+    """Return the lower Cholesky factor, its inverse and their jitter, as `regretstop.linalg.cholesky` does.
+
+    The inverse has no gradient.
 
     Raises:
-        numpy.linalg.LinAlgError: If the largest jitter is not enough.
+        numpy.linalg.LinAlgError: If the largest jitter is not enough, or a number is not finite.
     """
-    least = _LEAST_PIVOT[covariance.dtype] * math.sqrt(prior_variance)
-    for relative in JITTERS:
+    n, most = len(covariance), _MOST_ROUNDING[covariance.dtype]
+    precision = torch.finfo(covariance.dtype).eps
+    identity = torch.eye(n, dtype=covariance.dtype, device=covariance.device)
+    for relative in jitters(n, precision, most):
         jitter = relative * prior_variance
-        noise = torch.full((len(covariance),), jitter, dtype=covariance.dtype, device=covariance.device)
-        factor, info = torch.linalg.cholesky_ex(covariance + torch.diag(noise))
-        if int(info) == 0 and float(factor.detach().diagonal().min()) > least:
-            return factor, jitter
-    raise np.linalg.LinAlgError("the kernel matrix is not positive definite even with jitter 1e-4")
+        factor, info = torch.linalg.cholesky_ex(covariance + jitter * identity)
+        if int(info) == 0:
+            inverse = torch.linalg.solve_triangular(factor.detach(), identity, upper=False)
+            if precision * n * prior_variance * float(inverse.square().sum()) < most:
+                return factor, inverse, jitter
+    raise np.linalg.LinAlgError("the kernel matrix is not positive definite even with the largest jitter")
 
 
 def to_numpy(tensor: Tensor) -> Array:

@@ -121,14 +121,17 @@ class Certificate:
         return cls(**values)
 
     def summary(self) -> str:
-        """Return in one line what was decided, for a log; the bound must be finite."""
+        """Return in one line what was decided, for a log."""
+        after = f"after {self.n_observations} evaluations"
+        if not math.isfinite(self.bound):
+            return f"{self.rule} says nothing of {_QUANTITY[self.measure]} any trial {after}: {self.reason}."
         says = "estimates" if self.guarantee == "heuristic" else "certifies"
         value = "unknown" if self.incumbent_value is None else f"{self.incumbent_value:.6g}"
+        bound, epsilon = compared(self.bound, self.epsilon)
         return (
             f"{self.rule} {says} that {_QUANTITY[self.measure]} trial {self.incumbent} (value {value}) is at most "
-            f"{rounded_up(self.bound)} < epsilon = {self.epsilon:.4g} (delta = {self.delta:.4g}, "
-            f"guarantee: {self.guarantee}) after {self.n_observations} evaluations."
-            + "".join(f" {sentence}" for sentence in self._left("epsilon"))
+            f"{bound}{' <' if self.stop else ', not below'} epsilon = {epsilon} (delta = {self.delta:.4g}, "
+            f"guarantee: {self.guarantee}) {after}." + "".join(f" {sentence}" for sentence in self._left("epsilon"))
         )
 
     def __str__(self) -> str:
@@ -168,7 +171,7 @@ class Certificate:
         if self.guarantee == "heuristic":
             return [f"The rule estimates that {claim} {trial};", "no proof at these settings."]
         return [
-            f"With probability at least {_confidence(self.delta)}, {_ASSUMPTION[self.guarantee]},",
+            f"With probability at least {_confidence(self.delta)}, {self._assumption(self.guarantee)},",
             f"{claim} {trial}.",
         ]
 
@@ -219,8 +222,14 @@ class Certificate:
             return f"Optimality gap: {words}; no proof at these settings."
         return (
             f"Certified optimality gap: {words}, with probability at least "
-            f"{_confidence(self.delta)},\n{_ASSUMPTION[self.optimality_gap_guarantee]}."
+            f"{_confidence(self.delta)},\n{self._assumption(self.optimality_gap_guarantee)}."
         )
+
+    def _assumption(self, guarantee: Guarantee) -> str:
+        jitter = self.terms.get("jitter_std")
+        if not isinstance(jitter, numbers.Real) or not float(jitter) > 0.0:
+            return _ASSUMPTION[guarantee]
+        return f"{_ASSUMPTION[guarantee]} and noise of deviation {_rounded(float(jitter))} on top, against rounding"
 
 
 def _to_json(value: Any) -> Any:
@@ -239,8 +248,8 @@ def _from_json(value: Any) -> Any:
     return _NON_FINITE.get(value, value) if isinstance(value, str) else value
 
 
-def _digits(value: Decimal, rounding: str) -> str:
-    return f"{float(Context(prec=4, rounding=rounding).plus(value)):.4g}"
+def _digits(value: Decimal, rounding: str, digits: int = 4) -> str:
+    return f"{float(Context(prec=digits, rounding=rounding).plus(value)):.{digits}g}"
 
 
 def _rounded(value: float) -> str:
@@ -250,6 +259,16 @@ def _rounded(value: float) -> str:
 def rounded_up(bound: float) -> str:
     """Return a bound in four digits; upwards, since fewer digits must not claim more."""
     return _digits(Decimal(repr(float(bound))), ROUND_CEILING)
+
+
+def compared(bound: float, epsilon: float) -> tuple[str, str]:
+    """Return a finite bound, rounded up, and ε in as many digits, at least four, as show which is the smaller one."""
+    one, other = (Decimal(repr(float(value))) for value in (bound, epsilon))
+    for digits in range(4, 17):
+        said = _digits(one, ROUND_CEILING, digits), _digits(other, ROUND_HALF_EVEN, digits)
+        if (float(said[0]) < float(said[1])) == (one < other):
+            return said
+    return repr(float(bound)), repr(float(epsilon))
 
 
 def _confidence(delta: float) -> str:

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas, lapack
+from scipy.linalg import blas
 from scipy.spatial.distance import cdist
 
 from regretstop.kernels import Embedding, Kernel
-from regretstop.linalg import matmul
-from regretstop.posterior import cholesky
+from regretstop.linalg import MOST_ROUNDING, cholesky, enough_jitter, matmul
 from regretstop.repeats import merge_duplicates
 
 Array = NDArray[np.float64]
@@ -72,6 +71,7 @@ class HyperparameterDensity:
         self._n_extra = float(np.sum(repeats)) - len(means)
         self._log_repeats = float(np.sum(np.log(repeats)))
         self._noise_std = noise_std
+        self._jitter = enough_jitter(len(means), float(np.finfo(np.float64).eps), MOST_ROUNDING)
         self.dim = points.shape[1]
 
     @property
@@ -123,6 +123,8 @@ class HyperparameterDensity:
                 else np.full(k, float(self._noise_std) ** 2)
             )
             rho, slope = self._kernel.correlation_and_slope(matmul(weights, self._gaps).reshape(k, n, n))
+            # Always, rather than where a factor asks for it: the density would have a step there.
+            rho.reshape(k, -1)[:, :: n + 1] += self._jitter
             signal = variance[:, None, None] * rho
             covariance = signal.copy()
             covariance.reshape(k, -1)[:, :: n + 1] += noise_variance[:, None] / self._repeats
@@ -132,14 +134,13 @@ class HyperparameterDensity:
             try:
                 if not np.isfinite(covariance[i]).all():
                     raise np.linalg.LinAlgError("a covariance overflows")
-                chol, _ = cholesky(covariance[i], float(variance[i]))
+                chol, inverse_chol[i], _ = cholesky(covariance[i], float(variance[i]))
             except np.linalg.LinAlgError:
                 failed[i] = True
                 continue
             log_determinant[i] = 2.0 * float(np.log(chol.flat[:: n + 1]).sum())
             # dtrtri and dsyrk instead of dpotri: OpenBLAS gives dpotri threads at any size, which on a busy machine
             # costs milliseconds a call.
-            inverse_chol[i] = lapack.dtrtri(chol, lower=1)[0]
             half = np.asarray(blas.dsyrk(1.0, inverse_chol[i].T, lower=1))  # the upper triangle stays zero
             np.add(half, half.T, out=inverse[i])
         if failed.any():

@@ -1,4 +1,4 @@
-"""Matrix products through SciPy's BLAS.
+"""Matrix products, and the Cholesky factor of a kernel matrix, through SciPy's BLAS and LAPACK.
 
 NumPy and SciPy each bring a BLAS with its own thread pool. Where their calls alternate, as in a likelihood that
 factorises with one and multiplies with the other, the threads of the one wait busily while those of the other want the
@@ -6,11 +6,19 @@ cores: on two cores a fit to 100 points took 262 ms of CPU instead of 40. The us
 one library for all of it is enough.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas
+from scipy.linalg import blas, lapack
 
 Array = NDArray[np.float64]
+
+# How wrong rounding may make a posterior variance at worst, relative to s². In 3,000 fits to clustered points with at
+# most that, against exact arithmetic, deviations came out too small by at most 4e-6 s.
+MOST_ROUNDING = 1e-2
+# A kernel matrix that is not positive definite with that much noise is none.
+_LARGEST_JITTER = 1e-4
 
 
 def matmul(a: Array, b: Array) -> Array:
@@ -24,3 +32,45 @@ def matmul(a: Array, b: Array) -> Array:
 def matvec(a: Array, x: Array) -> Array:
     """Return a @ x, shape (m,), of a matrix of shape (m, n); too little work for any thread."""
     return np.einsum("ij,j->i", a, x)
+
+
+def cholesky(covariance: Array, prior_variance: float) -> tuple[Array, Array, float]:
+    """Return the lower Cholesky factor L of a kernel matrix, L⁻¹, and the jitter that they needed, as a variance.
+
+    Rounding makes L the factor of K + E with ‖E‖ of about ε n s², ε the precision of a float (Higham 2002, Theorem
+    10.3), so that a posterior variance, s² − ‖L⁻¹k‖², is wrong by up to ε n s² ‖K⁻¹k‖² ≤ ε n s⁴ ‖L⁻¹‖²_F. A factor for
+    which that exceeds `MOST_ROUNDING` s² is refused, however positive its pivots: points that lie close together have
+    given variances of −0.1. The jitter, which acts as noise, is then the one that is always enough.
+
+    Raises:
+        numpy.linalg.LinAlgError: If the largest jitter is not enough, or a number is not finite.
+    """
+    n = len(covariance)
+    precision = float(np.finfo(np.float64).eps)
+    for relative in jitters(n, precision, MOST_ROUNDING):
+        jitter = relative * prior_variance
+        attempt = covariance if jitter == 0.0 else covariance + jitter * np.eye(n)
+        factor, info = lapack.dpotrf(attempt, lower=1, clean=1)
+        if info == 0:
+            inverse = np.asarray(lapack.dtrtri(factor, lower=1)[0])
+            if precision * n * prior_variance * float(np.sum(np.square(inverse))) < MOST_ROUNDING:
+                return np.asarray(factor), inverse, jitter
+    raise np.linalg.LinAlgError(f"the kernel matrix is not positive definite even with jitter {_LARGEST_JITTER:g}")
+
+
+def enough_jitter(n: int, precision: float, most_rounding: float) -> float:
+    """Return the jitter, relative to s², with which rounding is at most `most_rounding` s² for any n points.
+
+    With K ⪰ j s² I, s² ‖L⁻¹‖²_F = s² tr K⁻¹ ≤ n / j. Half as much again is for the rounding of K itself.
+    """
+    return 1.5 * precision * n**2 / most_rounding
+
+
+def jitters(n: int, precision: float, most_rounding: float) -> Iterator[float]:
+    """Yield the jitters to try for n points, relative to s²: none, what is enough, and more where that fails."""
+    yield 0.0
+    jitter = enough_jitter(n, precision, most_rounding)
+    while jitter < _LARGEST_JITTER:
+        yield jitter
+        jitter *= 10.0
+    yield _LARGEST_JITTER

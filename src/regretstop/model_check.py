@@ -26,7 +26,7 @@ from scipy.special import chdtri
 
 from regretstop.kernels import Embedding, Kernel
 from regretstop.likelihood import NOISE_STD_FLOOR, Hyperparameters
-from regretstop.posterior import cholesky
+from regretstop.linalg import cholesky
 
 Array = NDArray[np.float64]
 
@@ -125,7 +125,7 @@ def _predict(
     scaled = columns / model.lengthscales[embedding.axis]
     covariance = model.prior_std**2 * kernel.correlation(cdist(scaled, scaled, "sqeuclidean"))
     covariance.flat[:: len(values) + 1] += max(model.noise_std, NOISE_STD_FLOOR) ** 2
-    chol, _ = cholesky(covariance, model.prior_std**2)
+    chol, _, _ = cholesky(covariance, model.prior_std**2)
     solved: Array = np.asarray(lapack.dtrtrs(chol, np.column_stack([np.ones(len(values)), values]), lower=1)[0])
     ones, whitened = solved.T
     precision = np.cumsum(ones**2)[start - 1 : -1]

@@ -12,19 +12,17 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 from scipy.spatial.distance import cdist
 
 from regretstop.kernels import Embedding, Kernel
-from regretstop.linalg import matmul, matvec
+from regretstop.linalg import cholesky, matmul, matvec
 from regretstop.paths import FourierPrior, Paths
 from regretstop.repeats import merge_duplicates, take_back
 
 Array = NDArray[np.float64]
 
-# Relative to s²: a kernel matrix that is not positive definite in floating point gets the smallest of these
-# that helps on its diagonal. It acts as noise, so the posterior reports it.
-JITTERS = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)
+# Relative to s²: what rounding leaves of a variance of 0 in a fit that `cholesky` accepts is a hundredth of that.
+_CLEARLY_NEGATIVE = 1e-8
 
 
 class Posterior(Protocol):
@@ -137,20 +135,16 @@ class GaussianProcess:
         self._columns_and_one = np.hstack([self._columns, np.ones((len(points), 1))])
         covariance = prior_std**2 * kernel.correlation(cdist(self._columns, self._columns, "sqeuclidean"))
         covariance.flat[:: len(values) + 1] += noise_std**2 / repeats
-        chol, self.jitter = cholesky(covariance, prior_std**2)
-        # One triangular inverse now makes every later prediction two matrix products, which is what the
-        # hundreds of candidates of an acquisition search want.
-        self._inverse_chol: Array = np.asarray(lapack.dtrtri(chol, lower=1)[0])
+        # The triangular inverse makes every later prediction two matrix products, which is what the hundreds of
+        # candidates of an acquisition search want.
+        _, self._inverse_chol, self.jitter = cholesky(covariance, prior_std**2)
         ones = self._inverse_chol.sum(axis=1)
         self._inverse_ones = matvec(self._inverse_chol.T, ones)  # K⁻¹ 1
         self._mean_precision = float(ones @ ones) if mean is None else math.inf
         whitened = matvec(self._inverse_chol, values)
         self.mean = float(ones @ whitened) / self._mean_precision if mean is None else mean
         self._weights = matvec(self._inverse_chol.T, whitened - self.mean * ones)  # K⁻¹ (y − mean)
-        # No posterior deviation can be below that after all n observations at x itself (the paper's floor
-        # lemma in units of s); what rounding leaves below it is not knowledge.
-        n = float(np.sum(repeats))
-        self._variance_floor = (prior_std * noise_std) ** 2 / (n * prior_std**2 + noise_std**2)
+        self._variance_floor = variance_floor(prior_std, noise_std**2 / repeats + self.jitter)
 
     def mean_std(self, points: Array) -> tuple[Array, Array]:
         """Return μ and σ_n, each of shape (m,), at points of shape (m, d)."""
@@ -267,7 +261,7 @@ class GaussianProcess:
         """Return σ_n of L⁻¹k, shape (m, n), and 1 − 1ᵀK⁻¹k, shape (m,)."""
         variance = self.prior_std**2 - np.einsum("mn,mn->m", whitened, whitened)
         variance += unexplained**2 / self._mean_precision
-        return np.sqrt(np.maximum(variance, self._variance_floor))
+        return np.sqrt(at_least_the_floor(variance, self._variance_floor, self.prior_std))
 
     def _chain(self, columns: Array, weights: Array) -> Array:
         """Return Σ_i weights_mi d(s² r²_mi)/dx_m, shape (m, d), for weights that contain dρ/d(r²)."""
@@ -276,18 +270,30 @@ class GaussianProcess:
         return self.to_axes(2.0 * self.prior_std**2 * moved)
 
 
-def cholesky(covariance: Array, prior_variance: float) -> tuple[Array, float]:
-    """Return the lower Cholesky factor and the jitter that it needed, as a variance.
+def variance_floor(prior_std: float, noise_variances: Array) -> float:
+    """Return what no posterior variance can be below: what all observations would leave, were they at x itself.
+
+        (1/s² + Σ_i 1/σ_i²)⁻¹                    (the paper's floor lemma, in units of s and for noise that differs)
+
+    Args:
+        prior_std: s.
+        noise_variances: σ_i² of the observations, jitter included, shape (n,).
+    """
+    if np.any(noise_variances == 0.0):
+        return 0.0
+    return 1.0 / (1.0 / prior_std**2 + float(np.sum(1.0 / noise_variances)))
+
+
+def at_least_the_floor(variances: Array, floor: float, prior_std: float) -> Array:
+    """Return computed variances, shape (m,), none below the floor: what rounding leaves below it is not knowledge.
 
     Raises:
-        numpy.linalg.LinAlgError: If the largest jitter is not enough.
+        numpy.linalg.LinAlgError: If one is so far below 0 that it is no rounding: the kernel is not positive definite.
     """
-    smallest = 1e-8 * math.sqrt(prior_variance)
-    for relative in JITTERS:
-        jitter = relative * prior_variance
-        attempt = covariance if jitter == 0.0 else covariance + jitter * np.eye(len(covariance))
-        factor, info = lapack.dpotrf(attempt, lower=1, clean=1)
-        # A pivot lost to rounding makes predictions of thousands of deviations: treat it as a failure.
-        if info == 0 and factor.diagonal().min() > smallest:
-            return np.asarray(factor), jitter
-    raise np.linalg.LinAlgError("the kernel matrix is not positive definite even with jitter 1e-4")
+    least = float(np.min(variances, initial=math.inf))
+    if least < -_CLEARLY_NEGATIVE * prior_std**2:
+        share = least / prior_std**2
+        raise np.linalg.LinAlgError(
+            f"a posterior variance came out as {share:.2g} of the prior's: the kernel is not positive definite"
+        )
+    return np.maximum(variances, floor)

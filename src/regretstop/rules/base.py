@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from regretstop.certificate import Certificate, Guarantee, Measure, rounded_up
+from regretstop.certificate import Certificate, Guarantee, Measure, compared
 from regretstop.checks import check_between
 from regretstop.rules.gap import Gap
 from regretstop.schedule import EVERY_OBSERVATION, Schedule
@@ -169,4 +169,5 @@ class Rule(ABC):
 def verdict(bound: float, epsilon: float, subject: str = "the bound") -> str:
     """Return the reason of a certificate with a finite bound, which the subject names."""
     relation = "is below" if bound < epsilon else "is not below"
-    return f"{subject} {rounded_up(bound)} {relation} ε = {epsilon:.4g}"
+    said_bound, said_epsilon = compared(bound, epsilon)
+    return f"{subject} {said_bound} {relation} ε = {said_epsilon}"
