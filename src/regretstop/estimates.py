@@ -34,6 +34,8 @@ _ALL_NOISE, _NO_NOISE = math.log(0.7), math.log(1e-3)
 _N_DRAWS = 8
 # The posterior's covariance at the start of a descent, as a share of the prior's.
 _CURVED = 0.1
+# Up to here modes come up between one checkpoint and the next, and a search is cheap: every number is a checkpoint.
+_FEW = 32
 # So many modes are carried from a checkpoint, and none whose −log density is so much above the best: on Ackley-3 a mode
 # made up for 25 within 14 observations.
 _MOST_MODES, _WITHIN = 4, 50.0
@@ -117,12 +119,11 @@ class Estimator:
 
     def _modes(self, part: Part) -> Minima:
         """Return the best few modes, searched for at the last checkpoint and moved to where they are now."""
-        checkpoint = last_checkpoint(len(part.values))
-        if checkpoint is None:
-            return self._search(part)
+        n = len(part.values)
+        checkpoint = last_checkpoint(n)
+        if checkpoint is None or checkpoint == n or n <= _FEW:
+            return _remembered(self._searched, part, self._search)
         modes = _remembered(self._searched, part.first(checkpoint), self._search)
-        if checkpoint == len(part.values):
-            return modes
         return find_modes(self._density(part), modes.points, modes.metrics)
 
     def _search(self, part: Part) -> Minima:
