@@ -7,6 +7,8 @@ from optuna.distributions import (
     CategoricalDistribution,
     FloatDistribution,
     IntDistribution,
+    distribution_to_json,
+    json_to_distribution,
 )
 
 from regretstop import Categorical, Float, Int, Space
@@ -21,6 +23,19 @@ def space_from(distributions: Distributions) -> Space:
         ValueError: If no distribution leaves a choice, or one is of an unknown kind.
     """
     return Space({name: _parameter(name, d) for name, d in distributions.items()})
+
+
+def is_of_plain_values(distribution: BaseDistribution) -> bool:
+    """Return whether the values are None, truth values, numbers or strings, which come back from JSON as they were."""
+    return not isinstance(distribution, CategoricalDistribution) or all(
+        choice is None or isinstance(choice, bool | int | float | str)  # pyright: ignore[reportUnnecessaryIsInstance]
+        for choice in distribution.choices
+    )
+
+
+def survives_json(distribution: BaseDistribution) -> bool:
+    """Return whether the distribution comes back from JSON equal, as lists do and tuples do not."""
+    return json_to_distribution(distribution_to_json(distribution)) == distribution
 
 
 def _parameter(name: str, distribution: BaseDistribution) -> Float | Int | Categorical:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from regretstop.rules.optimality_gap import OptimalityGap
     from regretstop.rules.prb import PRB
     from regretstop.rules.ucb_br import UCBbr
-    from regretstop.schedule import Every, Geometric, PostHoc, Schedule
+    from regretstop.schedule import Every, Geometric, PostHoc, Schedule, Thinning
     from regretstop.space import Categorical, Float, Int, Space
     from regretstop.surrogate import Surrogate
 
@@ -49,6 +49,7 @@ __all__ = [
     "Space",
     "SquaredExponential",
     "Surrogate",
+    "Thinning",
     "UCBbr",
     "instantaneous_regret_bound",
     "minimize",
@@ -76,6 +77,7 @@ _HOME = {
     "Geometric": "schedule",
     "PostHoc": "schedule",
     "Schedule": "schedule",
+    "Thinning": "schedule",
     "Categorical": "space",
     "Float": "space",
     "Int": "space",
