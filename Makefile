@@ -35,7 +35,7 @@ types: $(STAMP)
 	$(BIN)/pyright
 
 bench: $(STAMP)
-	$(BIN)/python -m benchmarks speed
+	$(ONE_THREAD) $(BIN)/python -m benchmarks speed
 
 clean:
 	rm -rf $(VENV) $(FLOORS) build dist .benchmarks .hypothesis .pytest_cache .ruff_cache

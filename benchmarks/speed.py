@@ -22,11 +22,12 @@ from benchmarks.objectives import Problem
 from benchmarks.progress import track
 from benchmarks.records import RESULTS, provenance
 from benchmarks.slsqp import bound_by_slsqp
-from benchmarks.timing import Setup, interleaved, is_one_thread, machine
+from benchmarks.timing import Setup, interleaved, machine
 from regretstop import GPUCB, Every, Matern52, UCBbr, instantaneous_regret_bound
 from regretstop.native import NativeSurrogate
 from regretstop.observation import Observation
 
+PATH = RESULTS / "speed.json"
 SIZES = (20, 50, 100, 200)
 _DIM = 4
 _PROBLEMS = ("Branin", "Hartmann-6")
@@ -34,12 +35,7 @@ _PROBLEMS = ("Branin", "Hartmann-6")
 _EPSILON = 1e-6
 
 
-def path() -> Path:
-    """Return the file for the present thread pools."""
-    return RESULTS / ("speed-one-thread.json" if is_one_thread() else "speed.json")
-
-
-def run(repetitions: int, sizes: tuple[int, ...] = SIZES, to: Path | None = None) -> dict[str, Any]:
+def run(repetitions: int, sizes: tuple[int, ...] = SIZES, path: Path = PATH) -> None:
     """Time everything and write the file."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     sections: list[tuple[str, Callable[[], dict[str, Any]]]] = [
@@ -59,10 +55,8 @@ def run(repetitions: int, sizes: tuple[int, ...] = SIZES, to: Path | None = None
         warnings.simplefilter("ignore")
         for name, section in track(sections, "speed"):
             result["results"][name] = section()
-    target = path() if to is None else to
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(json.dumps(result, indent=1))
-    return result
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(result, indent=1))
 
 
 def _bound(repetitions: int) -> dict[str, Any]:

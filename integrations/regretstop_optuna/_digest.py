@@ -10,7 +10,7 @@ from optuna.trial import FrozenTrial, TrialState
 from regretstop import Observation
 from regretstop_optuna._attributes import independent_names
 from regretstop_optuna._observations import has_choice, has_value, observation_of, seconds_of
-from regretstop_optuna._space import Distributions
+from regretstop_optuna._space import Distributions, is_single
 from regretstop_optuna._storage import is_same_trial
 
 
@@ -74,7 +74,7 @@ class Digest:
                 self._known[i] = trials[i]
                 self._observations[i] = observation_of(trials[i])
                 self._add(trials[i])
-        joint = {name: d for name, d in sorted(self._shared.items()) if not d.single()}
+        joint = {name: d for name, d in sorted(self._shared.items()) if not is_single(d)}
         observations = [o for o in self._observations if o is not None]
         return View(
             trials=trials,
@@ -147,4 +147,4 @@ class Digest:
     def _varies(self, name: str) -> bool:
         """Whether the parameter ever had a choice, or had different single values."""
         found = self._ranges[name]
-        return len(found) > 1 or not found[0].single()
+        return len(found) > 1 or not is_single(found[0])

@@ -9,7 +9,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from regretstop import Observation
 from regretstop_optuna._attributes import point_of
-from regretstop_optuna._space import Distributions
+from regretstop_optuna._space import Distributions, is_single
 
 # A trial that has been running for this many times as long as the longest completed one, and this
 # many seconds on top, is taken for dead: its process was killed before it could say so.
@@ -38,7 +38,7 @@ def has_value(trial: FrozenTrial) -> bool:
 
 def has_choice(trial: FrozenTrial) -> bool:
     """Return whether any parameter of the trial could have been another: without one it is no point of any space."""
-    return any(not distribution.single() for distribution in trial.distributions.values())
+    return any(not is_single(distribution) for distribution in trial.distributions.values())
 
 
 def running_points(

@@ -15,7 +15,7 @@ from regretstop_optuna._logging import logger
 from regretstop_optuna._memory import memory_of, view_of
 from regretstop_optuna._models import Models
 from regretstop_optuna._observations import running_points
-from regretstop_optuna._space import is_of_plain_values, survives_json
+from regretstop_optuna._space import as_recorded, is_of_plain_values, is_single, survives_json
 from regretstop_optuna._storage import keeps_objects, user_attributes
 from regretstop_optuna._write import try_to_publish
 from regretstop_optuna.check import check_study
@@ -151,9 +151,11 @@ class GPUCBSampler(BaseSampler):
         check_study(study)
         if not keeps_objects(study) and not is_of_plain_values(param_distribution):
             self._remember(study, trial, param_name, param_distribution)
-        if not self._warned_of_independent:
+        if not self._warned_of_independent and not is_single(param_distribution):
             self._warn_if_not_joint(study, trial, param_name, param_distribution)
-        return self._independent_sampler.sample_independent(study, trial, param_name, param_distribution)
+        value = self._independent_sampler.sample_independent(study, trial, param_name, param_distribution)
+        # Or the objective would see a choice that the model, which reads the records, takes for another.
+        return as_recorded(param_distribution, value)
 
     def _remember(self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution) -> None:
         """Remember what the objective suggests, and make it known if the storage will not give it back."""

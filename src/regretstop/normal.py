@@ -19,5 +19,6 @@ def mills_ratio(z: float) -> float: ...
 def mills_ratio(z: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def mills_ratio(z: Any) -> Any:
     """Return P(Z > z) / φ(z), which is −dz/d(log p) of `upper_quantile`; elementwise for an array."""
-    ratio = math.sqrt(math.pi / 2.0) * erfcx(z / math.sqrt(2.0))
+    t: NDArray[np.float64] = np.asarray(z, dtype=np.float64) / math.sqrt(2.0)
+    ratio = math.sqrt(math.pi / 2.0) * np.asarray(erfcx(t), dtype=np.float64)
     return float(ratio) if isinstance(z, float) else ratio

@@ -203,7 +203,15 @@ class GPUCB:
         known = self._tests.get(repr(rule))
         if known is not None and known[0].fits_as(data):
             return replace(known[1], n_excluded=data.n_excluded)
-        certificate = rule.assess(self._snapshot(rule.schedule, data, due))
+        try:
+            certificate = rule.assess(self._snapshot(rule.schedule, data, due))
+        except np.linalg.LinAlgError as error:  # what rounding leaves undecided is no bound
+            certificate = rule.undecided(
+                f"the model could not be computed: {error}",
+                n_observations=len(data.values),
+                n_excluded=data.n_excluded,
+                guarantee=self._surrogate.guarantee,
+            )
         if due.test:
             self._tests[repr(rule)] = data, certificate
         return certificate
