@@ -1,6 +1,6 @@
 """Histories that are kept with their points, so that another model can be asked about the same ones.
 
-`data/real` holds tuning jobs that other samplers ran. `data/histories.jsonl` holds the first 60 evaluations of some
+`data/real` holds tuning jobs that other samplers ran. `data/histories.jsonl.gz` holds the first 60 evaluations of some
 paths of the benchmark, as `paths.follow` chose them at the version of the library that each names.
 """
 
@@ -62,7 +62,7 @@ def real() -> list[History]:
 
 def recorded() -> list[History]:
     """Return the histories of the benchmark's problems."""
-    return [_recorded(record) for record in read(DATA / "histories.jsonl")]
+    return [_recorded(record) for record in read(DATA / "histories.jsonl.gz")]
 
 
 def _real(path: Path) -> History:

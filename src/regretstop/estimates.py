@@ -31,11 +31,9 @@ _MAX_FIT = 256
 MOST_NOISE = 1e8
 # Fixed starts: nearly all of the values' deviation is noise, or a thousandth of it.
 _ALL_NOISE, _NO_NOISE = math.log(0.7), math.log(1e-3)
-_N_DRAWS = 8
+_N_DRAWS = 6
 # The posterior's covariance at the start of a descent, as a share of the prior's.
 _CURVED = 0.1
-# Up to here modes come up between one checkpoint and the next, and a search is cheap: every number is a checkpoint.
-_FEW = 32
 # So many modes are carried from a checkpoint, and none whose −log density is so much above the best: on Ackley-3 a mode
 # made up for 25 within 14 observations.
 _MOST_MODES, _WITHIN = 4, 50.0
@@ -121,7 +119,7 @@ class Estimator:
         """Return the best few modes, searched for at the last checkpoint and moved to where they are now."""
         n = len(part.values)
         checkpoint = last_checkpoint(n)
-        if checkpoint is None or checkpoint == n or n <= _FEW:
+        if checkpoint is None or checkpoint == n:
             return _remembered(self._searched, part, self._search)
         modes = _remembered(self._searched, part.first(checkpoint), self._search)
         return find_modes(self._density(part), modes.points, modes.metrics)
