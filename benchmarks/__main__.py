@@ -61,6 +61,15 @@ def model_check(
 
 
 @app.command()
+def modes() -> None:
+    """What searching for the modes of the hyperparameters changed, along stored points; then writes the report."""
+    from benchmarks import modes, report
+
+    modes.run()
+    report.write()
+
+
+@app.command()
 def samplers(
     seeds: Annotated[int, typer.Option(min=1, help="Paths for each problem and sampler.")] = 5,
     trials: Annotated[int, typer.Option(min=8, help="Length of a path.")] = 56,

@@ -2,36 +2,43 @@
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from regretstop.descent import Minima, descend
 from regretstop.hmc import Chains
 from regretstop.kernels import Embedding, Kernel
 from regretstop.likelihood import NOISE_STD_FLOOR, HyperparameterDensity, Hyperparameters
+from regretstop.model_check import blocks
 from regretstop.sampling import LEAST_ACCEPTANCE, Samples, Sampling, refresh_chains, run_chains, summary_of
 from regretstop.standardize import standardize
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
 
-# L-BFGS-B bounds: wide enough that only the priors matter, tight enough that nothing overflows.
+# Bounds of the search: wide enough that only the priors matter, tight enough that nothing overflows.
 _LOG_LENGTHSCALE = (math.log(5e-3), math.log(1e3))
 _LOG_PRIOR_STD = (math.log(1e-3), math.log(1e3))
 _LOG_NOISE_STD = (math.log(NOISE_STD_FLOOR), math.log(10.0))
-_START_LENGTHSCALE, _START_PRIOR_STD, _START_NOISE_STD = math.log(0.5), 0.0, math.log(1e-2)
 # Above this many observations the hyperparameters come from every second, fourth, … one; the posterior uses all.
 _MAX_FIT = 256
 # A declared σ is taken for at most this many standardised units: σ² stays finite where the values hardly differ, and
 # the cap is far above what leaves any trace of f.
 MOST_NOISE = 1e8
-# The mode at the last of 8, 16, 32, … observations starts the search at the present number; with few observations,
-# where several modes compete, it starts from the prior medians as well.
-_FIRST_CHECKPOINT = 8
-_FEW = 32
+# Fixed starts: nearly all of the values' deviation is noise, or a thousandth of it.
+_ALL_NOISE, _NO_NOISE = math.log(0.7), math.log(1e-3)
+_N_DRAWS = 6
+# The posterior's covariance at the start of a descent, as a share of the prior's.
+_CURVED = 0.1
+# So many modes are carried from a checkpoint, and none whose −log density is so much above the best: on Ackley-3 a mode
+# made up for 25 within 14 observations.
+_MOST_MODES, _WITHIN = 4, 50.0
+# Samples are carried on from those at the last of 8, 16, 32, … observations.
+_FIRST_SAMPLED = 8
 
 
 @dataclass(frozen=True)
@@ -56,12 +63,12 @@ class Part:
         """Return the first of them."""
         return Part(self.points[:size], self.values[:size], self.embedding)
 
-    def checkpoint(self) -> "Part | None":
+    def sampled(self) -> "Part | None":
         """Return the first 8, 16, 32, … observations, as many as are fewer than all; None if these are too few."""
         n = len(self.values)
-        if n <= _FIRST_CHECKPOINT:
+        if n <= _FIRST_SAMPLED:
             return None
-        return self.first(_FIRST_CHECKPOINT << int(math.log2((n - 1) / _FIRST_CHECKPOINT)))
+        return self.first(_FIRST_SAMPLED << int(math.log2((n - 1) / _FIRST_SAMPLED)))
 
     def digest(self) -> bytes:
         """Return what only the same observations in the same order have."""
@@ -72,8 +79,10 @@ class Part:
 class Estimator:
     """Estimates hyperparameters, the same from the same observations whatever was estimated before.
 
-    A search for the mode starts from the prior medians or from the mode at an earlier, fixed number of observations
-    (8, 16, 32, …), and samples are carried on from those at such a number.
+    The density has several modes as soon as noise and a short lengthscale explain the same values, and which is best
+    changes. At checkpoints (8·2^(j/4) observations, at which the model check estimates anyway) they are searched for
+    from fixed starts and from the modes at the checkpoint before. In between the best few of the last checkpoint are
+    moved to the present density. Samples are carried on from those at 8, 16, 32, … observations.
 
     Args:
         kernel: The kernel family.
@@ -85,7 +94,7 @@ class Estimator:
         self._kernel = kernel
         self._noise_std = noise_std
         self._n_samples = n_samples
-        self._modes: dict[int, tuple[bytes, Array]] = {}
+        self._searched: dict[int, tuple[bytes, Minima]] = {}
         self._samples: dict[int, tuple[bytes, Samples]] = {}
         self._estimates: dict[int, tuple[bytes, Estimate]] = {}
 
@@ -95,7 +104,7 @@ class Estimator:
 
     def _estimate(self, part: Part) -> Estimate:
         density = self._density(part)
-        theta = self._mode(part, density)
+        theta = self._modes(part).points[0]
         mode, scale = density.unpack(theta), standardize(part.values).scale
         if self._n_samples == 0:
             return Estimate(scale, mode)
@@ -106,20 +115,24 @@ class Estimator:
         samples = () if sampling.fallback else tuple(density.unpack(sample) for sample in thetas)
         return Estimate(scale, mode, samples, sampling)
 
-    def _mode(self, part: Part, density: HyperparameterDensity) -> Array:
-        """Return θ of the mode, started from the mode at the last checkpoint below n."""
-        earlier = part.checkpoint()
-        starts: list[Array] = []
-        if earlier is not None:
-            starts.append(_remembered(self._modes, earlier, self._checkpoint))
-        if len(part.values) <= _FEW:
-            starts.append(medians(density))
-        return find_mode(density, starts)
+    def _modes(self, part: Part) -> Minima:
+        """Return the best few modes, searched for at the last checkpoint and moved to where they are now."""
+        n = len(part.values)
+        checkpoint = last_checkpoint(n)
+        if checkpoint is None or checkpoint == n:
+            return _remembered(self._searched, part, self._search)
+        modes = _remembered(self._searched, part.first(checkpoint), self._search)
+        return find_modes(self._density(part), modes.points, modes.metrics)
 
-    def _checkpoint(self, part: Part) -> Array:
-        """Return the mode found from the prior medians alone, so that it depends on nothing but these data."""
+    def _search(self, part: Part) -> Minima:
+        """Return the best modes that fixed starts lead to, and those of the checkpoint before."""
         density = self._density(part)
-        return find_mode(density, [medians(density)])
+        points, metrics = fixed_starts(density)
+        earlier = last_checkpoint(len(part.values) - 1)
+        if earlier is not None:
+            before = _remembered(self._searched, part.first(earlier), self._search)
+            points, metrics = np.concatenate([before.points, points]), np.concatenate([before.metrics, metrics])
+        return find_modes(density, points, metrics)
 
     def _sample(self, part: Part, mode: Array) -> tuple[Array, Sampling]:
         """Return samples of θ, shape (K, size): those at the last checkpoint below n, moved to the present density."""
@@ -130,7 +143,7 @@ class Estimator:
         return positions, sampling
 
     def _moved(self, part: Part, mode: Array) -> tuple[Chains, Sampling]:
-        earlier = part.checkpoint()
+        earlier = part.sampled()
         if earlier is not None:
             before = _remembered(self._samples, earlier, self._run_chains)
             sampling = summary_of(None, before.chains)
@@ -149,7 +162,7 @@ class Estimator:
 
     def _run_chains(self, part: Part, mode: Array | None = None) -> Samples:
         if mode is None:
-            mode = _remembered(self._modes, part, self._checkpoint)
+            mode = self._modes(part).points[0]
         return run_chains(*self._sampled_density(part, mode), self._n_samples, seed=len(part.values))
 
     def _density(
@@ -190,27 +203,37 @@ def thinned(n: int) -> slice:
     return slice(None, None, 1 << max(math.ceil(math.log2(n / _MAX_FIT)), 0))
 
 
-def medians(density: HyperparameterDensity) -> Array:
-    """Return θ at the prior medians, the one start that does not depend on earlier data."""
-    theta = np.full(density.size, _START_LENGTHSCALE)
-    theta[density.dim] = _START_PRIOR_STD
-    if density.size > density.dim + 1:
-        theta[density.dim + 1] = _START_NOISE_STD
-    return theta
+def last_checkpoint(n: int) -> int | None:
+    """Return the largest of 8, 10, 11, 13, 16, 19, … that is at most n; None if n is smaller."""
+    before = blocks(n + 1)
+    return before[-1][0] if before else None
 
 
-def find_mode(density: HyperparameterDensity, starts: Sequence[Array]) -> Array:
-    """Return the θ of highest density that L-BFGS-B finds from the starts, at least one."""
-    from scipy.optimize import minimize  # slow to import, and needed only to fit
+def fixed_starts(density: HyperparameterDensity) -> tuple[Array, Array]:
+    """Return θ that depend on no data, shape (k, size), and guesses of the inverse curvature there, (k, size, size).
 
+    They are the prior medians, the two explanations that a learned σ allows (all is noise, or none is) and draws of
+    the prior, always the same.
+    """
+    centers, widths = density.prior_medians, density.prior_widths
+    points = [centers]
+    if density.learns_noise:
+        points += [np.append(centers[:-1], log_noise_std) for log_noise_std in (_ALL_NOISE, _NO_NOISE)]
+    draws = centers + widths * np.random.default_rng(0).standard_normal((_N_DRAWS, density.size))
+    starts = np.concatenate([points, draws])
+    return starts, np.tile(_CURVED * np.diag(widths**2), (len(starts), 1, 1))
+
+
+def find_modes(density: HyperparameterDensity, starts: Array, metrics: Array) -> Minima:
+    """Return the best few modes that the starts lead to, the best first.
+
+    Args:
+        density: The negative logarithm is minimised, so that the values are those of −log p.
+        starts: θ, shape (k, size).
+        metrics: Guesses of the inverse curvature there, shape (k, size, size).
+    """
     bounds = [_LOG_LENGTHSCALE] * density.dim + [_LOG_PRIOR_STD]
-    if density.size > density.dim + 1:
+    if density.learns_noise:
         bounds.append(_LOG_NOISE_STD)
-    best, best_value = starts[0], math.inf
-    for theta in starts:
-        result = minimize(
-            density, theta, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100, "ftol": 1e-6}
-        )
-        if result.fun < best_value:
-            best, best_value = np.asarray(result.x), float(result.fun)
-    return best
+    found = descend(density.many, starts, metrics, np.array(bounds).T, density.prior_widths)
+    return found.near_lowest(_WITHIN, _MOST_MODES)

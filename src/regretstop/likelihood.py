@@ -75,9 +75,14 @@ class HyperparameterDensity:
         self.dim = points.shape[1]
 
     @property
+    def learns_noise(self) -> bool:
+        """Whether σ is the last of θ."""
+        return self._noise_std is None
+
+    @property
     def size(self) -> int:
         """Length of θ."""
-        return self.dim + 1 + (self._noise_std is None)
+        return self.dim + 1 + self.learns_noise
 
     def unpack(self, theta: Array) -> Hyperparameters:
         """Return ℓ, s and σ."""
@@ -182,13 +187,18 @@ class HyperparameterDensity:
             widths[-1] = NOISE_STD_PRIOR[1]
         return widths
 
-    def _negative_log_prior(self, thetas: Array) -> tuple[Array, Array]:
-        centers = np.full(self.size, LENGTHSCALE_PRIOR[0])
-        centers[self.dim] = PRIOR_STD_PRIOR[0]
+    @property
+    def prior_medians(self) -> Array:
+        """Prior medians of θ, shape (size,)."""
+        medians = np.full(self.size, LENGTHSCALE_PRIOR[0])
+        medians[self.dim] = PRIOR_STD_PRIOR[0]
         if self._noise_std is None:
-            centers[-1] = NOISE_STD_PRIOR[0]
+            medians[-1] = NOISE_STD_PRIOR[0]
+        return medians
+
+    def _negative_log_prior(self, thetas: Array) -> tuple[Array, Array]:
         widths = self.prior_widths
-        z = (thetas - centers) / widths
+        z = (thetas - self.prior_medians) / widths
         return 0.5 * np.einsum("ki,ki->k", z, z), z / widths
 
 
