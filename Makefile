@@ -1,16 +1,26 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+FLOORS := .venv-floors
 STAMP := $(VENV)/.installed
 
 # Small matrices and small networks gain nothing from a second thread, and two pools on the same cores slow each other
 # down by more than tenfold when anything else runs.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: test demo check lint types bench clean
+.PHONY: test test-all test-floors demo check lint types bench clean
 
 test: $(STAMP)
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
+
+# With what simulates for long, and with ten times the examples, other ones every time, for each property.
+test-all: $(STAMP)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadgroup --hypothesis-profile=long
+
+# The product on the lowest versions that it claims to work with.
+test-floors: $(FLOORS)/.installed
+	$(ONE_THREAD) $(FLOORS)/bin/python -m pytest -n 2 --dist loadgroup -m "not slow" \
+		--ignore-glob='tests/test_benchmarks*' --ignore=tests/test_examples.py
 
 demo: $(STAMP)
 	$(ONE_THREAD) $(BIN)/python examples/mnist_cnn.py
@@ -28,10 +38,17 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks speed
 
 clean:
-	rm -rf $(VENV) build dist .benchmarks .hypothesis .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(FLOORS) build dist .benchmarks .hypothesis .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install -c constraints.txt pip # Python 3.11's own knows no dependency groups
+	$(BIN)/python -m pip install -c constraints.txt -e '.[all]' --group dev
+	touch $@
+
+$(FLOORS)/.installed: pyproject.toml constraints-floors.txt
+	$(PYTHON) -m venv $(FLOORS)
+	$(FLOORS)/bin/python -m pip install -c constraints-floors.txt pip
+	$(FLOORS)/bin/python -m pip install -c constraints-floors.txt -e '.[all]' --group test
 	touch $@

@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from regretstop import (
@@ -21,6 +21,7 @@ from regretstop import (
     UCBbr,
 )
 from regretstop.rules.base import Rule
+from tests.effort import examples
 from tests.histories import History, options_of, random_history
 
 ENUMERATED = {
@@ -37,7 +38,7 @@ RULES: list[Rule] = [
     AcquisitionThreshold(0.5),
 ]
 treatments = st.sampled_from(["fixed", "map", "posterior"])
-few = settings(max_examples=5, deadline=None)
+few = examples(5)
 
 
 @st.composite

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 from scipy.stats.qmc import Sobol
@@ -17,6 +17,7 @@ from regretstop.confidence import Grid, RiskLedger, kernel_slopes, log_pi, slope
 from regretstop.kernels import Kernel
 from regretstop.rules.gap import ledger_for, log_n_exact, sloped_axes
 from tests.draws import FourierDraws, cube_grid
+from tests.effort import examples
 from tests.histories import declared
 
 KERNELS: list[type[Kernel]] = [Matern52, SquaredExponential]
@@ -35,7 +36,7 @@ def largest_slopes(kernel: type[Kernel], lengthscales: tuple[float, ...], n_draw
     """
     rng = np.random.default_rng(0)
     dim = len(lengthscales)
-    points = cube_grid(dim, 401) if dim == 1 else Sobol(dim, rng=0).random(512)
+    points = cube_grid(dim, 401) if dim == 1 else Sobol(dim, seed=np.random.default_rng(0)).random(512)
     batches: list[np.ndarray] = []
     for _ in range(n_draws // 50):
         draws = FourierDraws(kernel, lengthscales, 50, rng, n_features=512)
@@ -177,7 +178,7 @@ def test_grid_sizes_by_hand(slopes: list[float], counts: list[float], n_exact: f
     assert grid(slopes, counts, n_exact).log_size(error) == pytest.approx(math.log(size), abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(st.tuples(st.floats(0.1, 50.0), st.sampled_from([3, 17, math.inf])), min_size=1, max_size=3),
     st.floats(0.05, 2.0),

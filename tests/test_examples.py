@@ -24,7 +24,7 @@ def test_the_ray_script_runs_on_one_machine_and_on_a_cluster(tmp_path: Path) -> 
     def run(**environment: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-W", "error", EXAMPLES / "ray_tune.py", "--storage", tmp_path]
         done = subprocess.run(
-            command, env={**os.environ, **environment}, capture_output=True, encoding="utf-8", timeout=300, check=False
+            command, env={**os.environ, **environment}, capture_output=True, encoding="utf-8", timeout=900, check=False
         )
         assert done.returncode == 0, done.stderr
         assert "Stop (UCBbr" in done.stdout
@@ -70,7 +70,7 @@ def test_a_short_script_ends_with_a_certificate(script: str, expected: list[str]
         [sys.executable, "-W", "error", *_UNLESS, EXAMPLES / script],
         capture_output=True,
         encoding="utf-8",
-        timeout=300,
+        timeout=900,
         check=False,
     )
     assert run.returncode == 0, run.stderr

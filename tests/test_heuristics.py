@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
@@ -27,11 +27,12 @@ from regretstop import (
 from regretstop.rules.heuristic import Heuristic
 from regretstop.snapshot import Snapshot
 from tests import oracle
+from tests.effort import examples
 from tests.histories import FINITE, History, declared, histories, options_of, random_history
 
 RULES: list[Any] = [DeltaCB(0.5), DeltaES(0.5), AcquisitionThreshold(0.5)]
 each_rule = pytest.mark.parametrize("rule", RULES, ids=[type(rule).__name__ for rule in RULES])
-few = settings(max_examples=20, deadline=None)
+few = examples(20)
 
 # ---- By hand: five points on a line, f with a known mean -----------------------------------------------------------
 
@@ -327,7 +328,7 @@ def changes(snapshot: Snapshot, delta: float) -> list[float]:
     return found
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(histories(FINITE, least=8))
 def test_delta_es_is_the_worst_of_the_samples(history: History) -> None:
     optimizer = history.told(hyperparameters="posterior")

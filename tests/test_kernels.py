@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from regretstop import Matern52, SquaredExponential
 from regretstop.kernels import Embedding, Kernel
 from tests import oracle
+from tests.effort import examples
 
 KERNELS: list[type[Kernel]] = [Matern52, SquaredExponential]
 CORRELATIONS = {Matern52: oracle.matern52, SquaredExponential: oracle.squared_exponential}
@@ -91,7 +92,7 @@ def test_fourth_is_the_variance_of_the_second_derivatives(kernel: type[Kernel]) 
 
 
 @each_kernel
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 30))
 def test_covariances_are_positive_definite(kernel: type[Kernel], seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)

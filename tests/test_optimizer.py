@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from regretstop import (
@@ -27,9 +27,10 @@ from regretstop import (
 from regretstop.native import NativeSurrogate
 from regretstop.rules.gap import certified_gap, ledger_for
 from tests import oracle
+from tests.effort import examples
 from tests.histories import FINITE, INFINITE, SPACES, History, declared, histories, options_of, random_history
 
-few = settings(max_examples=15, deadline=None)
+few = examples(15)
 MIXED = Space(
     {
         "lr": Float(1e-4, 1.0, log=True),

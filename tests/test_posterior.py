@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from regretstop import Matern52, SquaredExponential
@@ -14,6 +14,7 @@ from regretstop.linalg import cholesky
 from regretstop.posterior import GaussianProcess, Revisable, variance_floor
 from regretstop.repeats import merge_duplicates, take_back
 from tests import oracle
+from tests.effort import examples
 
 CORRELATIONS = {Matern52: oracle.matern52, SquaredExponential: oracle.squared_exponential}
 KERNELS: list[type[Kernel]] = [Matern52, SquaredExponential]
@@ -156,7 +157,7 @@ def test_gradients_at_the_data_are_finite(kernel: type[Kernel]) -> None:
 
 
 @each_mean
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_merged_duplicates_are_the_same_data(mean: float | None, seed: int) -> None:
     rng = np.random.default_rng(seed)

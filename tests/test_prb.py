@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta
 
@@ -25,11 +25,12 @@ from regretstop import (
 from regretstop.maximize import Search
 from regretstop.rules.remaining import path_gaps, probability_left
 from regretstop.snapshot import Snapshot
+from tests.effort import examples
 from tests.histories import FINITE, SPACES, History, declared, histories, options_of, random_history
 from tests.oracle import covariance, matern52
 
 NORMAL = statistics.NormalDist()
-few = settings(max_examples=10, deadline=None)
+few = examples(10)
 
 
 def gaps_of(snapshot: Snapshot, trials: np.ndarray, epsilon: float, n_sets: int = 50) -> np.ndarray:
@@ -140,7 +141,7 @@ def test_the_bound_is_above_the_quantile_that_it_stands_for(name: str) -> None:
 # ---- The test of the rule ----------------------------------------------------------------------------------------
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.integers(16, 1000), st.data(), st.floats(0.01, 0.5), st.floats(-8.0, -1.5))
 def test_it_stops_just_when_the_clopper_pearson_limit_is_below_half_of_delta(
     n: int, data: st.DataObject, delta: float, log_risk: float

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import log_ndtr
 
@@ -34,6 +34,7 @@ from regretstop.posterior import Posterior
 from regretstop.rules.base import Rule
 from regretstop.sampling import Sampling
 from regretstop.snapshot import Snapshot
+from tests.effort import examples
 from tests.histories import FINITE, INFINITE, SPACES, History, declared, histories, options_of, random_history
 
 NORMAL = statistics.NormalDist()
@@ -42,7 +43,7 @@ TREATMENTS = ("fixed", "map", "posterior")
 LOG_DELTAS = st.floats(-5.0, -0.3)
 
 # A property that fits a model or searches a space costs milliseconds, not microseconds.
-few = settings(max_examples=20, deadline=None)
+few = examples(20)
 
 
 def upper(p: float) -> float:
@@ -438,7 +439,7 @@ def of_samples(snapshot: Snapshot, samples: list[int], trial: int) -> Snapshot:
     )
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(histories(least=8), st.sampled_from([*BETAS, 4.0]), st.permutations(range(8)), st.integers(1, 7), st.data())
 def test_adding_samples_never_lowers_the_bound_of_a_trial(
     history: History, beta: Any, samples: list[int], n: int, data: st.DataObject

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from regretstop import (
@@ -28,9 +28,10 @@ from regretstop.confidence import RiskLedger
 from regretstop.rules.base import Rule
 from regretstop.schedule import Due
 from regretstop.snapshot import Snapshot
+from tests.effort import examples
 from tests.histories import FINITE, SPACES, History, declared, histories, random_history
 
-few = settings(max_examples=20, deadline=None)
+few = examples(20)
 SCHEDULES: Any = st.one_of(
     st.builds(Every, st.integers(1, 40)),
     st.builds(Geometric, st.integers(1, 60), st.floats(1.0, 20.0, exclude_min=True)),

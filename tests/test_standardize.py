@@ -1,13 +1,23 @@
 """Units: there and back, at any scale, and outliers that stay harmless."""
 
+import math
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from regretstop.standardize import standardize
 
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40).map(np.array)
+# Magnitudes drawn evenly from 5e-324 to 1e300: floats drawn at random are hardly ever as small as the smallest.
+ANY_SIZE = st.builds(
+    lambda sign, digits, exponent: sign * math.ldexp(digits, exponent),
+    st.sampled_from([-1.0, 0.0, 1.0]),
+    st.floats(1.0, 2.0),
+    st.integers(-1074, 996),
+)
+SMALLEST = st.builds(lambda n: n * 5e-324, st.integers(-(2**60), 2**60))
 
 
 @given(VALUES)
@@ -19,6 +29,31 @@ def test_standardised_values_have_mean_zero_and_deviation_one(values: np.ndarray
     assert np.mean(data.values) == pytest.approx(0.0, abs=1e-9)
     assert np.std(data.values) == pytest.approx(1.0, rel=1e-9)
     assert data.scale > 0.0
+
+
+@given(st.lists(ANY_SIZE | SMALLEST, min_size=1, max_size=12).map(np.array))
+@example(np.array([0.0, 5e-324]))
+@example(np.array([-1.0, 0.0, 0.0, 5e-324]))  # the spread of the good ones is none to tell a disaster by
+@example(np.array([5e-324, 5e-324]))
+def test_values_of_any_size_are_standardised_or_count_as_equal(values: np.ndarray) -> None:
+    """No scale is 0 or has lost its digits, and no spread that has them counts as none."""
+    data = standardize(values)
+    assert np.all(np.isfinite(data.values))
+    assert 2e-308 < data.scale < math.inf
+    assert math.isfinite(data.offset)
+    if data.has_spread:
+        assert np.std(data.values) == pytest.approx(1.0, rel=1e-9)
+        assert 1e-10 * data.scale > 2e-308
+    else:
+        assert np.all(data.values == 0.0)
+        assert np.ptp(values) <= max(4e-12 * float(np.max(np.abs(values))), 1e-295)
+
+
+@given(st.lists(SMALLEST, min_size=2, max_size=40).map(np.array), st.floats(-1.0, 1.0))
+def test_the_smallest_numbers_are_no_spread(values: np.ndarray, around: float) -> None:
+    data = standardize(around + values)
+    assert not data.has_spread
+    assert data.scale > 2e-308
 
 
 @given(VALUES)

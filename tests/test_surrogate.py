@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from regretstop import Matern52, SquaredExponential
@@ -19,6 +19,7 @@ from regretstop.standardize import standardize
 from regretstop.surrogate import Fit
 from tests import oracle
 from tests.draws import FourierDraws, data_for
+from tests.effort import examples
 
 CORRELATIONS = {Matern52: oracle.matern52, SquaredExponential: oracle.squared_exponential}
 KERNELS: list[type[Kernel]] = [Matern52, SquaredExponential]
@@ -127,7 +128,7 @@ def numbers_of(fit: Fit) -> list[Any]:
     return numbers
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(3, 40),

@@ -238,7 +238,9 @@ class GPUCB:
             fitted = self._fit(data)
             fit, searches = fitted.fit, fitted.searches
             if not fit.data.has_spread:
-                obstacle = "all values are equal, which says nothing about how far the objective can vary"
+                obstacle = (
+                    "all values are equal up to rounding, which says nothing about how far the objective can vary"
+                )
         return Snapshot(
             space=self.space,
             posteriors=fit.posteriors if fit else (),

@@ -22,6 +22,6 @@ def sobol_points(space: Space, n: int, seed: int) -> Array:
 def _unit_sobol(dim: int, n: int, seed: int) -> Array:
     from scipy.stats.qmc import Sobol  # slow to import, and not needed to import the package
 
-    points = Sobol(dim, scramble=True, rng=seed).random(n)
+    points = Sobol(dim, scramble=True, seed=np.random.default_rng(seed)).random(n)  # `rng` came with SciPy 1.15
     points.setflags(write=False)
     return points

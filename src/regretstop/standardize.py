@@ -13,6 +13,9 @@ Array = NDArray[np.float64]
 
 # Differences below this fraction of the values' own size are rounding, not information.
 _ROUNDING = 1e-12
+# The smallest numbers have few digits, and a bound far below such a spread would come out at 0: a spread counts where
+# this fraction of it still has all its digits.
+_LEAST_SPREAD = float(np.finfo(np.float64).tiny) / _ROUNDING
 # A value lower than the first quartile by this many typical spreads is a disaster, not a slope to learn.
 _FENCE = 2.0
 # Of standardised values: far below any noise that a fit takes for possible, far above what a change of units leaves.
@@ -29,7 +32,7 @@ class Standardized:
         offset: In the objective's units.
         scale: In the objective's units; positive.
         n_clipped: How many bad outliers were raised to the fence.
-        has_spread: Whether the values differ by more than rounding.
+        has_spread: Whether the values differ by more than rounding, and by more than 2.3e-296.
     """
 
     values: Array
@@ -60,11 +63,12 @@ def standardize(values: Array) -> Standardized:
     q1, q3 = np.quantile(deviations, [0.25, 0.75])
     typical = max(q3 - q1, float(np.max(deviations)))
     # When most values are the same best value there is no typical spread to measure a disaster with.
-    fence = q1 - _FENCE * typical if typical > _ROUNDING * abs(center) else -np.inf
+    fence = q1 - _FENCE * typical if typical > _least_spread(center) else -np.inf
     clipped = np.maximum(deviations, fence)
     size = float(np.max(np.abs(clipped)))
-    if size <= _ROUNDING * float(np.max(np.abs(center + clipped))):
-        scale = float(np.max(np.abs(values))) or 1.0
+    if size <= _least_spread(float(np.max(np.abs(center + clipped)))):
+        largest = float(np.max(np.abs(values)))
+        scale = largest if largest > _LEAST_SPREAD else 1.0
         return Standardized(np.zeros(len(values)), center, scale, 0, has_spread=False)
     clipped /= size
     mean = float(np.mean(clipped))
@@ -77,3 +81,8 @@ def standardize(values: Array) -> Standardized:
         n_clipped=int(np.sum(deviations < fence)),
         has_spread=True,
     )
+
+
+def _least_spread(value: float) -> float:
+    """Return the difference up to which numbers of this size are taken for equal."""
+    return max(_ROUNDING * abs(value), _LEAST_SPREAD)

@@ -156,8 +156,9 @@ def test_points_that_nearly_coincide(noise_std: Any) -> None:
     assert LINE.contains(optimizer.ask())
 
 
-def test_values_that_are_all_equal() -> None:
-    optimizer = told(np.full(8, 3.0), ROUGH)
+@pytest.mark.parametrize("values", [np.full(8, 3.0), 5e-324 * np.arange(8)], ids=["equal", "smallest"])
+def test_values_that_are_all_equal(values: np.ndarray) -> None:
+    optimizer = told(values, ROUGH)
     certificate = optimizer.certificate(UCBbr(0.1))
     assert certificate.bound == math.inf
     assert "all values are equal" in certificate.reason

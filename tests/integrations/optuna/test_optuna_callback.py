@@ -280,10 +280,10 @@ def test_strange_values_do_not_end_the_study(outcome, log):
 
 
 def test_nothing_but_infinities_and_nothing_but_equal_values():
-    for value in (math.inf, 1.0):
+    for value, spread in ((math.inf, 0.0), (1.0, 0.0), (0.0, 1e-322)):
         study = new_study()
         study.optimize(
-            lambda t, value=value: t.suggest_float("x", 0, 1) * 0 + value,
+            lambda t, value=value, spread=spread: t.suggest_float("x", 0, 1) * spread + value,
             n_trials=8,
             callbacks=[RegretBoundCallback(epsilon=1.0)],
         )

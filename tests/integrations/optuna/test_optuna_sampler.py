@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import optuna
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from optuna.distributions import (
     BaseDistribution,
@@ -20,6 +20,7 @@ from optuna.trial import TrialState
 from regretstop_optuna import GPUCBSampler, RegretBoundCallback
 
 from regretstop import AcquisitionThreshold, Matern52, OptimalityGap, UCBbr
+from tests.effort import examples
 from tests.integrations.optuna.objectives import BRANIN_MINIMUM, branin, bumps, parabola
 
 
@@ -110,7 +111,7 @@ def distributions(draw: st.DrawFn) -> BaseDistribution:
     return FloatDistribution(low, round(low + step * draw(st.integers(1, 10**6)), 3), step=step)
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(space=st.dictionaries(st.sampled_from("abc"), distributions(), min_size=1))
 def test_proposals_lie_in_the_distributions(space):
     study = new_study(n_startup_trials=2)
@@ -221,7 +222,7 @@ def test_four_threads_get_no_near_duplicates(n_startup_trials):
 
     def objective(trial: optuna.Trial) -> float:
         value = bumps(trial)
-        together.wait(timeout=60)
+        together.wait(timeout=600)
         return value
 
     study.optimize(objective, n_trials=24, n_jobs=4)

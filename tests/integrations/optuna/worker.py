@@ -27,7 +27,7 @@ def main(url: str, n_trials: int, epsilon: float, death: str, at: int) -> None:
         if death == "kill-before-decision" and trial.number == at:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    storage = RDBStorage(url, engine_kwargs={"connect_args": {"timeout": 60}})
+    storage = RDBStorage(url, engine_kwargs={"connect_args": {"timeout": 600}})
     study = optuna.load_study(study_name="shared", storage=storage, sampler=GPUCBSampler(seed=0))
     callback = RegretBoundCallback(rule=OptimalityGap(epsilon=epsilon))
     study.optimize(objective, n_trials=n_trials, callbacks=[before_decision, callback])

@@ -12,7 +12,6 @@ import logging
 import os
 import signal
 import socket
-import threading
 import time
 from pathlib import Path
 
@@ -27,6 +26,10 @@ from tests.integrations.ray.objectives import EPSILON, one_report, slow_report, 
 TRAINABLES = {"run": one_report, "restore": one_report, "client": one_report, "nodes": slow_report}
 
 
+def n_ended(trials) -> int:
+    return sum(trial.status == "TERMINATED" for trial in trials)
+
+
 class KillAfter(tune.Callback):
     """Kills the process that made it, not one that restores it."""
 
@@ -35,12 +38,29 @@ class KillAfter(tune.Callback):
         self.process = os.getpid()
 
     def on_step_end(self, iteration, trials, **info) -> None:
-        if os.getpid() == self.process and sum(t.status == "TERMINATED" for t in trials) >= self.n:
-            time.sleep(1)  # Tune uploads the experiment's state in another thread; without it nothing could be restored
+        if os.getpid() == self.process and n_ended(trials) >= self.n:
+            trials[0].storage.syncer.wait()  # another thread writes the experiment's state, without which none restores
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def tuner_for(command: str, directory: str, kind: str, kill_after: int | None) -> tune.Tuner:
+class RemoveNode(tune.Callback):
+    """Kills a node once four trials have ended, before the experiment makes its next step."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.node = cluster.add_node(num_cpus=1)
+        self.killed = False
+
+    def on_step_end(self, iteration, trials, **info) -> None:
+        if not self.killed and n_ended(trials) >= 4:
+            self.cluster.remove_node(self.node, allow_graceful=False)
+            self.killed = True
+
+    def __getstate__(self) -> dict:
+        return {}  # Tune writes it down with the experiment, and a cluster cannot be
+
+
+def tuner_for(command: str, directory: str, kind: str, callback: tune.Callback | None) -> tune.Tuner:
     if kind == "search":
         search = GPUCBSearch(seed=0)
         stopper, callbacks = RegretBoundStopper(search, epsilon=EPSILON), []
@@ -48,8 +68,8 @@ def tuner_for(command: str, directory: str, kind: str, kill_after: int | None) -
         search = OptunaSearch(seed=0)
         stopper = RegretBoundStopper(space=space(), metric="loss", mode="min", epsilon=EPSILON)
         callbacks = [stopper]
-    if kill_after is not None:
-        callbacks.append(KillAfter(kill_after))
+    if callback is not None:
+        callbacks.append(callback)
     return tune.Tuner(
         TRAINABLES[command],
         param_space=space(),
@@ -67,32 +87,27 @@ def tuner_for(command: str, directory: str, kind: str, kill_after: int | None) -
     )
 
 
-def kill_a_node(cluster: Cluster, node, search: GPUCBSearch, killed: threading.Event) -> None:
-    while search.log.n_ended < 4:
-        time.sleep(0.05)
-    cluster.remove_node(node, allow_graceful=False)
-    killed.set()
-
-
 def main(command: str, directory: str, kind: str, kill_after: int | None) -> None:
     cluster = None
+    callback = None if kill_after is None else KillAfter(kill_after)
     if command == "client":
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         head = {"num_cpus": 2, "include_dashboard": False, "ray_client_server_port": port}
         cluster = Cluster(initialize_head=True, head_node_args=head)
-        for attempt in range(30):
+        for attempt in range(300):
             try:
                 ray.init(f"ray://127.0.0.1:{port}", log_to_driver=False)
                 break
             except ConnectionError:
-                if attempt == 29:
+                if attempt == 299:
                     raise
                 time.sleep(1)
     elif command == "nodes":
         cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-        nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
+        cluster.add_node(num_cpus=1)
+        callback = RemoveNode(cluster)
         ray.init(address=cluster.address, log_to_driver=False, logging_level=logging.ERROR)
         cluster.wait_for_nodes()
     else:
@@ -101,13 +116,9 @@ def main(command: str, directory: str, kind: str, kill_after: int | None) -> Non
     if command == "restore":
         tuner = tune.Tuner.restore(os.path.join(directory, "experiment"), TRAINABLES[command])
     else:
-        tuner = tuner_for(command, directory, kind, kill_after)
-    killed = threading.Event()
-    if command == "nodes":
-        search = tuner._local_tuner._tune_config.search_alg
-        threading.Thread(target=kill_a_node, args=(cluster, nodes[1], search, killed), daemon=True).start()
+        tuner = tuner_for(command, directory, kind, callback)
     results = tuner.fit()
-    assert killed.is_set() == (command == "nodes")
+    assert command != "nodes" or callback.killed
     certificate = certificate_of(results)
     assert certificate is not None
     # Not on the standard output, where Ray reports its dead nodes whenever it hears of them.

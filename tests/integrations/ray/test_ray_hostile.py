@@ -39,9 +39,9 @@ def test_too_few_trials(n):
     assert isinstance(search.suggest("next"), dict)
 
 
-@pytest.mark.parametrize("spread", [0.0, 1e-13])
-def test_values_that_differ_by_rounding_only_are_not_taken_for_a_flat_function(spread):
-    configs, bounds, certificate = decided(lambda c: 1.0 + spread * c["x"], 1e-3)
+@pytest.mark.parametrize(("around", "spread"), [(1.0, 0.0), (1.0, 1e-13), (0.0, 1e-322)])
+def test_values_that_differ_by_rounding_only_are_not_taken_for_a_flat_function(around, spread):
+    configs, bounds, certificate = decided(lambda c: around + spread * c["x"], 1e-3)
     assert len(configs) == 9
     assert all(map(math.isinf, bounds))
     assert "all values are equal" in certificate.reason

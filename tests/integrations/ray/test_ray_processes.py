@@ -20,7 +20,7 @@ def drive(command: str, directory: Path, *arguments: object) -> subprocess.Compl
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TUNE_GLOBAL_CHECKPOINT_S": "0", "RAY_AIR_NEW_OUTPUT": "0"}
     call = [sys.executable, str(DRIVER), command, str(directory), *map(str, arguments)]
     return subprocess.run(
-        call, env=environment, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=240, check=False
+        call, env=environment, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=900, check=False
     )
 
 

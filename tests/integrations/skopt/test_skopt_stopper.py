@@ -281,12 +281,13 @@ def test_nan_among_the_initial_points_of_gp_minimize_reaches_it_before_the_model
     assert stopper.certificate.n_excluded == 1
 
 
-def test_few_and_equal_values_say_nothing():
+@pytest.mark.parametrize("smallest", [0.0, 5e-324])
+def test_few_and_equal_values_say_nothing(smallest):
     stopper = gap()
     for n in (1, 2):
         stopper(line_result(n))
         assert stopper.certificate.reason.startswith("too few observations")
-    stopper(line_result(10, f=lambda x: 0.25))
+    stopper(line_result(10, f=lambda x: smallest * round(9 * x[0]) if smallest else 0.25))
     assert math.isinf(stopper.certificate.bound)
     assert "equal" in stopper.certificate.reason
 
