@@ -40,7 +40,7 @@ docs: $(DOCS)/.installed
 	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict
 
 bench: $(STAMP)
-	$(BIN)/python -m benchmarks speed
+	$(ONE_THREAD) $(BIN)/python -m benchmarks speed
 
 clean:
 	rm -rf $(VENV) $(FLOORS) $(DOCS) build dist site .benchmarks .hypothesis .pytest_cache .ruff_cache

@@ -11,18 +11,10 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 def speed(
     repetitions: Annotated[int, typer.Option(min=1, help="Of each timing.")] = 9,
 ) -> None:
-    """Times, beside SLSQP, BoTorch and Optuna's GPSampler.
-
-    The thread pools are as they are; set OPENBLAS_NUM_THREADS=1 and OMP_NUM_THREADS=1 to time with one thread.
-    """
-    from rich.markdown import Markdown
-
-    from benchmarks import report, speed_report
-    from benchmarks.progress import console
+    """Times, beside SLSQP, BoTorch and Optuna's GPSampler. Give it one thread."""
     from benchmarks.speed import run
 
-    console.print(Markdown("\n\n".join(speed_report.speed(run(repetitions)))))
-    report.write()
+    run(repetitions)
 
 
 @app.command()
@@ -30,14 +22,9 @@ def tune(
     repetitions: Annotated[int, typer.Option(min=1, help="Of each timing.")] = 5,
 ) -> None:
     """Times of the Ray Tune adapter, beside Optuna's searcher."""
-    from rich.markdown import Markdown
-
-    from benchmarks import report, tune_report
-    from benchmarks.progress import console
     from benchmarks.tune import run
 
-    console.print(Markdown("\n\n".join(tune_report.tune(run(repetitions)))))
-    report.write()
+    run(repetitions)
 
 
 @app.command()
@@ -141,7 +128,7 @@ def runtime(
 
 @app.command()
 def report() -> None:
-    """Write RESULTS.md and its pictures from whatever results there are."""
+    """Write RESULTS.md, its tables and its pictures from whatever records there are."""
     from benchmarks.report import write
 
     write()

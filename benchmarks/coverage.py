@@ -42,7 +42,7 @@ from benchmarks.records import RESULTS, compact
 from regretstop import GPUCB, Certificate, Matern52, OptimalityGap, UCBbr
 from regretstop.likelihood import LENGTHSCALE_PRIOR, NOISE_STD_FLOOR, NOISE_STD_PRIOR, PRIOR_STD_PRIOR
 
-PATH = RESULTS / "coverage.jsonl"
+PATH = RESULTS / "coverage.jsonl.gz"
 EPSILON = 0.1
 DELTA = 0.05
 KERNELS = ("known", "unknown")

@@ -8,7 +8,7 @@ from benchmarks.misspecified_problems import NAMES, problem
 from benchmarks.objectives import Problem
 from benchmarks.records import RESULTS
 
-PATH = RESULTS / "misspecified.jsonl"
+PATH = RESULTS / "misspecified.jsonl.gz"
 # The default of the samplers beside a stopping rule first.
 SAMPLERS = ("exceedance", "√β = 2")
 TREATMENTS = ("map", "posterior", paths.TERMINATOR)

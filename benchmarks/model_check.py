@@ -11,11 +11,10 @@ from benchmarks import misspecified_problems
 from benchmarks.draws import cube_draw
 from benchmarks.objectives import Problem
 from benchmarks.progress import track
-from benchmarks.records import RESULTS, append, compact, pending, provenance, read
-from benchmarks.tables import rate, sources, table
+from benchmarks.records import RESULTS, append, compact, pack, pending, provenance
 from regretstop import GPUCB
 
-PATH = RESULTS / "model_check.jsonl"
+PATH = RESULTS / "model_check.jsonl.gz"
 SIZES = (16, 24, 32, 48, 64)
 TREATMENTS = ("map", "posterior")
 _LENGTHSCALES = (0.33, 2.0)
@@ -30,6 +29,7 @@ def run(seeds: int, path: Path = PATH) -> None:
     source = provenance()
     for key in track(pending(path, keys), "model check"):
         append(path, run_path(key) | source)
+    pack(path)
 
 
 def run_path(key: dict[str, Any]) -> dict[str, Any]:
@@ -54,37 +54,6 @@ def run_path(key: dict[str, Any]) -> dict[str, Any]:
             if check is not None:
                 checks[treatment].append({"n": n, "rms": compact(check.rms), "inflation": compact(check.inflation)})
     return key | {"checks": checks, "cpu_s": round(time.process_time() - start, 2)}
-
-
-def section() -> list[str]:
-    """Return the Markdown; nothing where there are no records."""
-    records = read(PATH)
-    if not records:
-        return []
-    groups = {"all draws": [r for r in records if r["problem"] in DRAWS]}
-    groups |= {name: [r for r in records if r["problem"] == name] for name in NAMES}
-    rows: list[dict[str, Any]] = []
-    for name, paths in groups.items():
-        for treatment in TREATMENTS if paths else ():
-            row: dict[str, Any] = {"problem": name, "hyperparameters": treatment}
-            for n in SIZES:
-                found = [c["inflation"] for r in paths for c in r["checks"][treatment] if c["n"] == n]
-                held = sum(inflation > 1.0 for inflation in found)
-                count = rate(held, len(found)) if name == "all draws" else f"{held}/{len(found)}"
-                quantiles = np.quantile(found, [0.5, 0.9]) if found else ()
-                row[f"n = {n}"] = count + "".join(f", {q:.2f}" for q in quantiles)
-            rows.append(row)
-    low, high = _LENGTHSCALES
-    return [
-        "## Model check",
-        f"Paths of `GPUCB` at its defaults, {len({r['seed'] for r in records})} seeds a problem. After n evaluations: "
-        "in how many paths the deviations of the model are inflated (κ > 1), and the median and the 90 % quantile of "
-        "κ, for the mode of the hyperparameters and for eight samples of them. Draws are of a Matérn-5/2 process of "
-        f"unit deviation with lengthscales log-uniform in {low:g}–{high:g} for each axis, which the model has to "
-        "estimate; were they known to it, it would be held back in 5 %. All draws with Wilson's 95 % interval. "
-        + sources(records),
-        table(rows),
-    ]
 
 
 def _problem(name: str, seed: int) -> Problem:

@@ -1,105 +1,89 @@
-"""What a rule made of a path: as the paper counts it, and as one counts who had to stop there."""
+"""What rules made of paths: one row for each rule on each path, and what they come to together."""
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from benchmarks.paper_data import NOSTOP, ORACLE
-from benchmarks.paths import stop_of
+from benchmarks.paths import TERMINATOR, stop_of
+from benchmarks.tables import wilson_interval
 
+NOSTOP, ORACLE = "NOSTOP", "Oracle_r"
+"""The paper's references: never to stop, and to stop at the first trial within ε."""
 
-@dataclass(frozen=True)
-class Outcome:
-    """One rule on one path.
-
-    Attributes:
-        epsilon: ε.
-        stop: After how many evaluations it stopped; None if never.
-        end: The same, or T.
-        best: Least true regret of the evaluations up to there.
-        named: True regret of the trial that the rule named at its stop; None if it never stopped.
-    """
-
-    epsilon: float
-    stop: int | None
-    end: int
-    best: float
-    named: float | None
-
-    @property
-    def success(self) -> bool:
-        """Whether the paper calls it one: the best true value, whoever knows it, is within ε, by the stop or by T."""
-        return self.best <= self.epsilon
-
-    @property
-    def false(self) -> bool:
-        """Whether it stopped and named a trial that is not within ε."""
-        return self.named is not None and self.named > self.epsilon
+Record = Mapping[str, Any]
+_KEYS = {"problem": "problem", "kernel": "kernel", "points": "sampler", "hyperparameters": "treatment", "seed": "seed"}
 
 
-def outcome(record: Mapping[str, Any], rule: str, check: str = "inflated") -> Outcome:
-    """Return what a rule made of a path.
+def outcomes(
+    records: Sequence[Record], rules: Sequence[str], check: str = "inflated", level: int = 0, least: float = 0
+) -> pd.DataFrame:
+    """Return one row for each rule on each path on which it was asked.
 
     Args:
-        record: Of the path.
-        rule: Its name, NOSTOP or ORACLE.
+        records: Of the paths.
+        rules: Names of rules, NOSTOP and ORACLE among them if wanted.
         check: What is done where the model check objects; see `paths.answers_of`.
+        level: Index of ε among those of the problem, from the smallest.
+        least: Evaluations before which no rule may stop.
+
+    Returns:
+        The keys of the path, "rule", "check", "ε"; "stop", after how many evaluations it stopped, infinite if never;
+        "end", the same or T; "best", the least true regret up to there, and "success", whether that is within ε, as
+        the paper counts; "named", the true regret of the trial that the rule named, NaN if it never stopped, and
+        "false", whether that is above ε.
     """
-    epsilon, regrets = min(record["epsilons"]), record["regrets"]
+    rows: list[dict[str, Any]] = []
+    for record in records:
+        epsilon, regrets = sorted(record["epsilons"])[level], record["regrets"]
+        for rule in rules:
+            if (rule == TERMINATOR) != (record["treatment"] == TERMINATOR):
+                continue
+            stop, named = _stop(record, rule, epsilon, check, least)
+            best = min(regrets[: len(regrets) if math.isinf(stop) else int(stop)])
+            rows.append(
+                {name: record[key] for name, key in _KEYS.items()}
+                | {"rule": rule, "check": check, "ε": epsilon, "stop": stop, "end": min(stop, len(regrets))}
+                | {"best": best, "success": best <= epsilon, "named": named, "false": named > epsilon}
+            )
+    return pd.DataFrame(rows)
+
+
+def _stop(record: Record, rule: str, epsilon: float, check: str, least: float) -> tuple[float, float]:
     found: tuple[int, float] | None = None
     if rule == ORACLE:
-        found = next(((n, regret) for n, regret in enumerate(regrets, 1) if regret <= epsilon), None)
+        found = next(((n, regret) for n, regret in enumerate(record["regrets"], 1) if regret <= epsilon), None)
     elif rule != NOSTOP:
-        found = stop_of(record, rule, epsilon, check)
-    stop, named = (None, None) if found is None else found
-    end = len(regrets) if stop is None else stop
-    return Outcome(epsilon, stop, end, min(regrets[:end]), named)
+        found = stop_of(record, rule, epsilon, check, first=math.ceil(least))
+    return (math.inf, math.nan) if found is None else found
 
 
-@dataclass(frozen=True)
-class Summary:
-    """Of one rule on several paths.
+def counted(found: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Return what the rows come to in each group, in the order in which the groups come; empty without rows.
 
-    Attributes:
-        paths: How many.
-        mean_stop: Mean of the evaluations at the stop, T where there was none, as the paper has it.
-        median_stop: Median of them, infinite where there was none.
-        stopped: How many stopped.
-        successes: How many successes the paper would count.
-        false: How many stopped falsely.
-        mean_best: Mean regret of the best value at the end, as the paper has it.
-        median_named: Median regret of the trials named at the stops; None without any.
+    Returns:
+        The names of the group; "searches"; how many of them "stopped" and stopped "false", with Wilson's 95 % interval
+        of that share in %; "median stop", where a search that never stops counts as later than all others; as the
+        paper counts, "mean stop", where it counts as T, "success %" and the mean of the best "regret"; and the median
+        of the "named regret" over the stops.
     """
-
-    paths: int
-    mean_stop: float
-    median_stop: float
-    stopped: int
-    successes: int
-    false: int
-    mean_best: float
-    median_named: float | None
-
-
-def summary(outcomes: Sequence[Outcome]) -> Summary:
-    """Return the summary of at least one outcome."""
-    named = [o.named for o in outcomes if o.named is not None]
-    # Sorted, because the mean of two infinities would be no number.
-    stops = sorted(math.inf if o.stop is None else float(o.stop) for o in outcomes)
-    low, high = stops[(len(stops) - 1) // 2], stops[len(stops) // 2]
-    return Summary(
-        paths=len(outcomes),
-        mean_stop=float(np.mean([o.end for o in outcomes])),
-        median_stop=low if low == high else (low + high) / 2.0,
-        stopped=len(named),
-        successes=sum(o.success for o in outcomes),
-        false=sum(o.false for o in outcomes),
-        mean_best=float(np.mean([o.best for o in outcomes])),
-        median_named=float(np.median(named)) if named else None,
-    )
+    if found.empty:
+        return pd.DataFrame()
+    groups = found.assign(stopped=np.isfinite(found["stop"])).groupby(by, sort=False)
+    counts = groups.agg(searches=("rule", "size"), stopped=("stopped", "sum"), false=("false", "sum")).reset_index()
+    ends = [wilson_interval(k, n) for k, n in zip(counts["false"], counts["searches"], strict=True)]
+    counts[["false from %", "false to %"]] = 100.0 * np.array(ends)
+    for name, column, how in (
+        ("median stop", "stop", "median"),
+        ("mean stop", "end", "mean"),
+        ("success %", "success", "mean"),
+        ("regret", "best", "mean"),
+        ("named regret", "named", "median"),
+    ):
+        counts[name] = (100.0 if name == "success %" else 1.0) * groups[column].agg(how).to_numpy(dtype=float)
+    return counts
 
 
 def longest(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -108,3 +92,8 @@ def longest(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for record in records:
         most[record["problem"]] = max(most.get(record["problem"], 0), record["trials"])
     return [record for record in records if record["trials"] == most[record["problem"]]]
+
+
+def shortened(n: int) -> str:
+    """Return in words that so many records are left out; nothing where none is."""
+    return f"{n} records of shortened searches are left out, beside longer ones of the same row." if n else ""

@@ -12,7 +12,7 @@ from benchmarks.paper_problems import ROWS, problem_of
 from benchmarks.progress import console
 from benchmarks.records import RESULTS, read
 
-PATH = RESULTS / "paper.jsonl"
+PATH = RESULTS / "paper.jsonl.gz"
 MOMENTS = paths.Moments(first=5, each_until=20)
 # The paper's experiments and the default are the first.
 SAMPLERS = ("√β = 2", "exceedance", "matched", "theory")

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from benchmarks.outcomes import NOSTOP, ORACLE
 from benchmarks.paper_problems import ROWS
 
 DATA = Path(__file__).parent / "data" / "paper"
-NOSTOP, ORACLE = "NOSTOP", "Oracle_r"
 # Ours by the paper's.
 RULES = {
     NOSTOP: NOSTOP,
@@ -45,15 +45,6 @@ def results(kernel: str) -> dict[tuple[str, str], Cell]:
 def ablation(name: str) -> dict[tuple[str, str], Cell]:
     """Return the table of an ablation, "B" or "delta", by row and setting such as "B=1" or "delta=0.01"."""
     return _read(f"ablation_{name}.csv")
-
-
-def runtime() -> dict[str, dict[str, float]]:
-    """Return the table of times on a GPU, in ms an iteration, by problem."""
-    with (DATA / "runtime_gpu.csv").open() as file:
-        return {
-            line["problem"]: {name: float(value) for name, value in line.items() if name != "problem"}
-            for line in csv.DictReader(file)
-        }
 
 
 @cache

@@ -57,7 +57,7 @@ SAMPLERS: dict[str, dict[str, Any]] = {
     "√β = 1": {"beta": 1.0},
     "√β = 5": {"beta": 25.0},
 }
-CHECKS = ("inflated", "gate", "without")
+CHECKS = ("inflated", "without")
 TERMINATOR = "Optuna's terminator"
 PATH_KEYS = ("problem", "kernel", "sampler", "seed", "trials")
 ProblemOf = Callable[[Mapping[str, Any]], Problem]
@@ -304,9 +304,8 @@ def answers_of(
         record: Of a path.
         rule: Its name; for PRB without its ε.
         epsilon: ε of PRB.
-        check: What is done where the model check objects (κ > 1): deviations are "inflated", as the rules have it;
-            "gate", nothing is said; or "without", nothing is done. PRB is not asked again once it has stopped with
-            inflated deviations, not even behind the gate.
+        check: What is done where the model check objects (κ > 1): deviations are "inflated", as the rules have it, or
+            "without", nothing is done. PRB is not asked again once it has stopped.
     """
     if check not in CHECKS:
         raise ValueError(f"check must be one of {CHECKS}, got {check!r}")
@@ -314,12 +313,8 @@ def answers_of(
     series = rules.get(f"PRB {epsilon:.6g}" if rule == "PRB" else rule)
     if series is None:
         return []
-    # Optuna's terminator has no model that could be checked.
-    inflations = record.get("inflations", [1.0] * len(record["tests"]))
     return [
         (n, math.inf if bound is None else bound, math.inf if regret is None else regret)
-        for n, inflation, bound, regret in zip(
-            record["tests"], inflations, series["bounds"], series["regrets"], strict=True
-        )
-        if (bound, regret) != (None, None) and (check != "gate" or inflation <= 1.0)
+        for n, bound, regret in zip(record["tests"], series["bounds"], series["regrets"], strict=True)
+        if (bound, regret) != (None, None)
     ]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.progress import track
-from benchmarks.records import append, pending, provenance
+from benchmarks.records import append, pack, pending, provenance
 
 # A process is replaced after so many, before what libraries keep adds up.
 _RUNS_A_PROCESS = 20
@@ -27,5 +27,6 @@ def run_pending(
     todo = pending(path, keys)
     # Spawned, because a process that shows a progress bar has threads.
     with get_context("spawn").Pool(processes, maxtasksperchild=_RUNS_A_PROCESS) as pool:
-        for record in track(pool.imap_unordered(run, todo), path.stem, len(todo)):
+        for record in track(pool.imap_unordered(run, todo), path.name.partition(".")[0], len(todo)):
             append(path, record | source)
+    pack(path)

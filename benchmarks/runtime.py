@@ -6,7 +6,6 @@ observations before the last one.
 """
 
 import json
-import math
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -14,13 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import paper_data
 from benchmarks.objectives import Problem
 from benchmarks.paper_problems import EPSILON, problem_of
 from benchmarks.paths import DELTA, distributions_of, follow, optimizer
 from benchmarks.progress import track
 from benchmarks.records import RESULTS, provenance
-from benchmarks.tables import table
 from benchmarks.timing import Setup, interleaved, machine
 from regretstop import (
     GPUCB,
@@ -34,7 +31,8 @@ from regretstop import (
     UCBbr,
     instantaneous_regret_bound,
 )
-from regretstop.rules.gap import certified_gap, ledger_for
+from regretstop.risk import ledger_for
+from regretstop.rules.gap import certified_gap
 from regretstop.rules.heuristic import Heuristic
 from regretstop.rules.remaining import probability_left
 from regretstop.snapshot import Snapshot
@@ -198,56 +196,3 @@ def _others(problem: Problem, history: list[Observation]) -> dict[str, Setup]:
         return step
 
     return {OPTUNA: sampler, TERMINATOR: terminator, SKOPT: skopt}
-
-
-def section() -> list[str]:
-    """Return the Markdown; nothing where nothing was timed."""
-    if not PATH.exists():
-        return []
-    result = json.loads(PATH.read_text())
-    at, times = result["machine"], result["results"]
-    rows = [
-        {"what": what} | {cell: f"{entry[what]['cpu_ms']:.3g}" for cell, entry in times.items()}
-        for what in next(iter(times.values()))
-    ]
-    ratios = [
-        {"ratio": f"{ours} / {theirs}"}
-        | {cell: f"{of(entry) / _ms(entry, theirs):.2g}" for cell, entry in times.items()}
-        for ours, of, theirs in (
-            ("fit, next point and UCBbr", _step, OPTUNA),
-            ("fit, next point and UCBbr", _step, SKOPT),
-            ("fit and UCBbr over samples", lambda entry: _ms(entry, SAMPLED_FIT, SAMPLED), OPTUNA),
-            ("fit and UCBbr", lambda entry: _ms(entry, FIT, "UCBbr"), TERMINATOR),
-        )
-    ]
-    printed = [{"problem": name} | {k: f"{v:g}" for k, v in row.items()} for name, row in paper_data.runtime().items()]
-    return [
-        "## The paper's table of times",
-        f"Medians of CPU time in ms, all in turn in one process, threads: {at['threads']}; load average at the start "
-        f"{at['load']} on {at['hardware']}; Python {at['python']}, optuna {at['optuna']}. A column is a problem and "
-        "the number of observations. A whole assessment is that of a fitted model, and has the certified gap and the "
-        "probability left, from 64 posterior paths, beside its bound. By default the two ways to choose the next point "
-        "take turns; the ratios have their mean.",
-        table(rows),
-        table(ratios),
-        f"Targets, in ms at {list(times)[-1]}: {'; '.join(_targets(times))}.",
-        "The paper's, on a GPU, as means of the wall time over the iterations:",
-        table(printed),
-    ]
-
-
-def _targets(times: dict[str, Any]) -> list[str]:
-    entry = list(times.values())[-1]
-    return [
-        f"{what} {entry[what]['cpu_ms']:.3g} of {most:g}: {'met' if entry[what]['cpu_ms'] <= most else 'missed'}"
-        for what, most in TARGETS.items()
-    ]
-
-
-def _step(entry: dict[str, Any]) -> float:
-    """Return what a trial costs by default."""
-    return _ms(entry, FIT, "UCBbr") + 0.5 * _ms(entry, NEXT, EXCEEDING)
-
-
-def _ms(entry: dict[str, Any], *whats: str) -> float:
-    return math.fsum(entry[what]["cpu_ms"] for what in whats)

@@ -1,6 +1,5 @@
 """Where to look next: how soon rules stop, and how good the best value is, by how the points are chosen."""
 
-import math
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -13,12 +12,11 @@ from benchmarks import misspecified_problems
 from benchmarks.draws import cube_draw
 from benchmarks.objectives import Problem
 from benchmarks.pending import run_pending
-from benchmarks.records import RESULTS, compact, read
-from benchmarks.tables import rate, sources, table
+from benchmarks.records import RESULTS, compact
 from regretstop import GPUCB, PRB, Observation, Rule, UCBbr
 from regretstop.rules.gap import calibrated_gap
 
-PATH = RESULTS / "samplers.jsonl"
+PATH = RESULTS / "samplers.jsonl.gz"
 DELTA = 0.05
 FIRST, EVERY, PRB_EVERY = 8, 4, 8
 SQRT_BETA = 2.0
@@ -142,41 +140,3 @@ SAMPLERS: dict[str, Callable[[Problem, int], Choose]] = {
     "exceedance of ε/10": lambda problem, seed: _gpucb(problem, seed, exceedance=problem.epsilons[0] / 10.0),
     "Optuna's GPSampler": _optuna,
 }
-
-
-def section() -> list[str]:
-    """Return the Markdown; nothing where there are no records."""
-    records = read(PATH)
-    if not records:
-        return []
-    rows: list[dict[str, Any]] = []
-    for problem in ("all", *NAMES):
-        for sampler in SAMPLERS:
-            paths = [r for r in records if r["sampler"] == sampler and problem in ("all", r["problem"])]
-            if not paths:
-                continue
-            row: dict[str, Any] = {"problem": problem, "points by": sampler, "paths": len(paths)}
-            within = [next((n for n, g in enumerate(r["regrets"], 1) if g <= r["epsilon"]), math.inf) for r in paths]
-            row["within ε"] = rate(sum(map(math.isfinite, within)), len(paths))
-            row["within ε at"] = _median(within)
-            row["best regret / ε"] = _median([min(r["regrets"]) / r["epsilon"] for r in paths])
-            for rule in ("UCBbr", "PRB"):
-                ends = [r["stops"].get(rule) for r in paths]
-                false = sum(e is not None and e["regret"] > r["epsilon"] for e, r in zip(ends, paths, strict=True))
-                row[f"{rule}: stopped, false"] = f"{sum(e is not None for e in ends)}, {false}"
-                row[f"{rule} at"] = _median([math.inf if e is None else e["n"] for e in ends])
-            rows.append(row)
-    return [
-        "## Where to look next",
-        f"Paths of {records[0]['trials']} evaluations, {len({r['seed'] for r in records})} seeds a problem, ε = 1 % of "
-        "the range of the values (draws: a tenth of their deviation), no noise. Whoever chose the points, the rules "
-        f"are asked at the mode of the hyperparameters, UCBbr at every {EVERY}th and PRB at every {PRB_EVERY}th "
-        "evaluation. Medians are over all paths; one that never got there counts as later than all others (∞ if it is "
-        "the median). Rates with Wilson's 95 % interval. " + sources(records),
-        table(rows),
-    ]
-
-
-def _median(values: list[float]) -> str:
-    middle = float(np.median(values))
-    return "∞" if math.isinf(middle) or math.isnan(middle) else f"{middle:.3g}"

@@ -8,50 +8,58 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchmarks import misspecified, paper
+import pandas as pd
+
 from benchmarks.misspecified_problems import NAMES
-from benchmarks.outcomes import Outcome, longest, outcome, summary
+from benchmarks.outcomes import Record, counted, outcomes
 from benchmarks.paper_problems import ROWS
 from benchmarks.paths import answers_of
-from benchmarks.records import read
-from benchmarks.tables import evaluations, table
+from benchmarks.tables import stopped_and_false
 
-Record = Mapping[str, Any]
 Pair = tuple[Record, Record]
 """The records of one path: at the mode, and over samples."""
 
 _LEVELS = (0.1, 0.05, 0.0)
 _RULE = "UCBbr"
 _APART = ("Hartmann-6", "step")
-# By title: the problems.
-_ROWS_OF_THE_TABLES = {
-    **{
-        f"draws, kernel unknown, d = {dim}": [n for n, row in ROWS.items() if n.startswith("GP ") and row.dim == dim]
-        for dim in (2, 6)
-    },
-    "Branin, ε = 0.1": ["Branin"],
+_DRAWS = {
+    f"draws, kernel unknown, d = {dim}": [n for n, row in ROWS.items() if n.startswith("GP ") and row.dim == dim]
+    for dim in (2, 6)
 }
-_NO_DRAWS = {
+# By title: the problems.
+_NO_DRAWS: Mapping[str, Sequence[str]] = {
     f"no draws, ε = 1 %: all but {' and '.join(_APART)}": [name for name in NAMES if name not in _APART],
     **{f"{name}, ε = 1 %": [name] for name in _APART},
 }
 
 
-def section() -> list[str]:
-    """Return the Markdown; nothing where no path was assessed both ways."""
-    rows = _rows(longest(read(paper.PATH)), _ROWS_OF_THE_TABLES) + _rows(read(misspecified.PATH), _NO_DRAWS)
-    if not rows:
-        return []
-    return [
-        "## A second opinion",
-        "What if UCBbr, with its bound at the mode below the smaller ε, asked samples of the hyperparameters before it "
-        "stopped: whether the probability that something better by more than ε remains, from 64 paths over eight "
-        "samples, is at most so much? No rule does so yet, and the levels were looked at after the fact. By default "
-        "points, chosen at the mode, where both records have the same ones. The probability is about the trial "
-        "that the samples name; false is what the mode's is. Searches that would have stopped, how many of them "
-        "falsely, and the median evaluations (∞ where fewer than half stopped).",
-        table(rows),
+def counts_of(draws: Sequence[Record], others: Sequence[Record]) -> pd.DataFrame:
+    """Return what becomes of the searches by whose opinion is asked; empty where no path was assessed both ways.
+
+    Args:
+        draws: Records of the paper's rows.
+        others: Records of problems that are no draws.
+    """
+    rows = _rows(draws, _DRAWS) + _rows(others, _NO_DRAWS)
+    return pd.concat(rows) if rows else pd.DataFrame()
+
+
+def words(counts: pd.DataFrame) -> str:
+    """Return in words what the middle level does; nothing where no path was assessed both ways."""
+    if counts.empty:
+        return ""
+    level = _LEVELS[1]
+    rows = counts.set_index(["searches by", "asked"])
+    said = [
+        f"{title}: {stopped_and_false(rows.loc[title, 'mode alone'])} → "
+        f"{stopped_and_false(rows.loc[title, _asked(level)])}"
+        for title in rows.index.unique(level=0)
     ]
+    return (
+        "**A second opinion.** What if UCBbr stopped at the mode only where samples, too, leave a probability of at "
+        f"most {level:g} for something better by more than ε? No rule does so, and the levels were looked at after the "
+        f"fact. Stopped, false: {'; '.join(said)}."
+    )
 
 
 def pairs(records: Sequence[Record]) -> list[Pair]:
@@ -64,37 +72,33 @@ def pairs(records: Sequence[Record]) -> list[Pair]:
     return [(both["map"], both["posterior"]) for both in found.values() if {"map", "posterior"} <= both.keys()]
 
 
-def confirmed(pair: Pair, level: float) -> Outcome:
-    """Return what a stop at the mode, confirmed by the samples, makes of a path."""
+def confirmed(pair: Pair, level: float) -> Record:
+    """Return the record at the mode with bounds only where the samples leave at most this probability."""
     mode, samples = pair
-    epsilon, regrets = min(mode["epsilons"]), mode["regrets"]
+    epsilon, series = min(mode["epsilons"]), mode["rules"][_RULE]
     left = {n: share for n, share, _ in answers_of(samples, f"probability left {epsilon:.6g}", epsilon)}
-    stops = (
-        (n, named)
-        for n, bound, named in answers_of(mode, _RULE, epsilon)
-        if bound < epsilon and left.get(n, math.inf) <= level
-    )
-    stop, named = next(stops, (None, None))
-    end = len(regrets) if stop is None else stop
-    return Outcome(epsilon, stop, end, min(regrets[:end]), named)
+    bounds = [
+        bound if left.get(n, math.inf) <= level else None
+        for n, bound in zip(mode["tests"], series["bounds"], strict=True)
+    ]
+    return {**mode, "rules": {_RULE: series | {"bounds": bounds}}}
 
 
-def _rows(records: Sequence[Record], groups: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
-    rows: list[dict[str, str]] = []
+def _rows(records: Sequence[Record], groups: Mapping[str, Sequence[str]]) -> list[pd.DataFrame]:
+    rows: list[pd.DataFrame] = []
     for title, names in groups.items():
-        found = pairs([record for record in records if record["problem"] in names])
-        if found:
-            rows.append(
-                {
-                    "searches": title,
-                    "mode alone": _cell([outcome(mode, _RULE) for mode, _ in found]),
-                    **{f"left ≤ {level:g}": _cell([confirmed(pair, level) for pair in found]) for level in _LEVELS},
-                    "samples alone": _cell([outcome(samples, _RULE) for _, samples in found]),
-                }
-            )
+        both = pairs([record for record in records if record["problem"] in names])
+        ways = {
+            "mode alone": [mode for mode, _ in both],
+            **{_asked(level): [confirmed(pair, level) for pair in both] for level in _LEVELS},
+            "samples alone": [samples for _, samples in both],
+        }
+        for asked, paths in ways.items() if both else ():
+            found = outcomes(paths, [_RULE]).assign(asked=asked)
+            found["searches by"] = title
+            rows.append(counted(found, ["searches by", "asked"]))
     return rows
 
 
-def _cell(outcomes: list[Outcome]) -> str:
-    found = summary(outcomes)
-    return f"{found.stopped}/{found.paths}, {found.false}, {evaluations(found.median_stop)}"
+def _asked(level: float) -> str:
+    return f"mode, and left ≤ {level:g} over samples"

@@ -1,23 +1,23 @@
-"""Markdown tables, and what stands in their cells."""
+"""Tables in Markdown, and what stands in their cells."""
 
 import math
 from typing import Any
 
-import numpy as np
-from scipy.stats import binomtest
+import pandas as pd
+from scipy.special import betaincinv, ndtri
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """Return rows with the same keys as a Markdown table; nothing without rows."""
-    if not rows:
-        return ""
-    lines = [list(rows[0]), ["---"] * len(rows[0]), *([str(v) for v in row.values()] for row in rows)]
+def table(frame: pd.DataFrame) -> str:
+    """Return a table in Markdown."""
+    lines = [list(frame), ["---"] * len(frame.columns), *frame.astype(str).values.tolist()]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def evaluations(n: float) -> str:
-    """Return a number of evaluations; infinite where most searches never got there."""
-    return "∞" if math.isinf(n) else f"{n:g}"
+def number(value: float, digits: int = 3) -> str:
+    """Return a number; infinite where most searches never got there, a dash where there is none."""
+    if math.isnan(value):
+        return "–"
+    return "∞" if math.isinf(value) else f"{value:.{digits}g}"
 
 
 def rate(k: int, n: int) -> str:
@@ -26,39 +26,21 @@ def rate(k: int, n: int) -> str:
     return f"{k}/{n} ({100 * low:.0f}–{100 * high:.0f} %)"
 
 
+def stopped_and_false(counts: "pd.Series[Any]") -> str:
+    """Return how many of the searches of a row of `outcomes.counted` were stopped, and how many of them falsely."""
+    return "{:d}/{:d}, {:d}".format(*(int(counts[name]) for name in ("stopped", "searches", "false")))
+
+
 def wilson_interval(k: int, n: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval; of nothing, all is possible."""
+    """Return Wilson's 95 % interval of k of n; of nothing, all is possible."""
     if n == 0:
         return 0.0, 1.0
-    low, high = binomtest(k, n).proportion_ci(method="wilson")
-    return float(low), float(high)
-
-
-def exact(k: int, n: int) -> str:
-    """Return k of n with the exact 95 % interval of Clopper and Pearson."""
-    low, high = exact_interval(k, n)
-    return f"{k}/{n} ({100 * low:.1f}–{100 * high:.1f} %)"
+    z2 = float(ndtri(0.975)) ** 2
+    middle, reach = k + z2 / 2.0, math.sqrt(z2 * (k * (n - k) / n + z2 / 4.0))
+    return max(middle - reach, 0.0) / (n + z2), min(middle + reach, n + z2) / (n + z2)
 
 
 def exact_interval(k: int, n: int) -> tuple[float, float]:
-    """Return the 95 % interval of Clopper and Pearson; of nothing, all is possible."""
-    if n == 0:
-        return 0.0, 1.0
-    low, high = binomtest(k, n).proportion_ci(method="exact")
-    return float(low), float(high)
-
-
-def spread(values: list[float]) -> str:
-    """Return the median and the quartiles."""
-    if not values:
-        return "–"
-    if not all(map(math.isfinite, values)):
-        return "inf"
-    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75]) + 0.0  # not −0
-    return f"{middle:.3g} ({low:.3g}–{high:.3g})"
-
-
-def sources(records: list[dict[str, Any]]) -> str:
-    """Return in words which versions of the library the records are of."""
-    found = sorted({f"{record['version']} ({record['source']})" for record in records})
-    return f"Source of `regretstop` {' and '.join(found)}."
+    """Return the 95 % interval of Clopper and Pearson for k of n; of nothing, all is possible."""
+    low = float(betaincinv(k, n - k + 1, 0.025)) if k else 0.0
+    return low, float(betaincinv(k + 1, n - k, 0.975)) if k < n else 1.0

@@ -27,7 +27,7 @@ _NOISE_STD = 0.05
 _EPSILON = 1e-3
 
 
-def run(repetitions: int) -> dict[str, Any]:
+def run(repetitions: int) -> None:
     """Time everything and write the file."""
     os.environ["RAY_AIR_NEW_OUTPUT"] = "0"
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -42,7 +42,6 @@ def run(repetitions: int) -> dict[str, Any]:
             result["results"][name] = section()
     PATH.parent.mkdir(parents=True, exist_ok=True)
     PATH.write_text(json.dumps(result, indent=1))
-    return result
 
 
 def _suggest(repetitions: int) -> dict[str, Any]:

@@ -1,30 +1,23 @@
 """The benchmarks' problems and report, on the smallest sizes and without timing anything seriously."""
 
+import gzip
 import itertools
 import json
 import math
+import re
+import zlib
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest
 from scipy.stats.qmc import Sobol
 
-from benchmarks import (
-    ablations,
-    coverage,
-    misspecified,
-    misspecified_problems,
-    misspecified_report,
-    model_check,
-    paper,
-    records,
-    report,
-    runtime,
-    samplers,
-    speed_report,
-    tables,
-    tune_report,
-)
+from benchmarks import coverage, misspecified_problems, records, report, tables
 from benchmarks.objectives import Problem
 from benchmarks.slsqp import bound_by_slsqp
 from regretstop import instantaneous_regret_bound
@@ -93,59 +86,131 @@ def test_slsqp_confirms_the_bound() -> None:
     assert theirs >= ours.value * (1.0 - 1e-8)
 
 
-# ---- Records and report ------------------------------------------------------------------------------------------
+# ---- Records -----------------------------------------------------------------------------------------------------
 
 
 def test_records_are_strict_json(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="JSON"):
-        records.append(tmp_path / "x.jsonl", {"bound": math.inf})
+        records.append(tmp_path / "x.jsonl.gz", {"bound": math.inf})
     assert records.compact(math.inf) is None
     assert json.loads(json.dumps(records.compact(1 / 3))) == 0.333333
 
 
-def test_tables_of_nothing() -> None:
-    assert tables.table([]) == ""
-    assert tables.rate(0, 0) == "0/0 (0–100 %)"
-    assert tables.exact(0, 0) == "0/0 (0.0–100.0 %)"
-    assert tables.spread([]) == "–"
-    assert tables.spread([-0.0]) == "0 (0–0)"
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("kept", [1, 8, 10, 15, 30])
+def test_a_record_that_a_kill_has_torn_is_left_out_and_taken_off(tmp_path: Path, kept: int, packed: bool) -> None:
+    """Wherever the last member is torn: in its header, in its text, or in its check."""
+    path = tmp_path / "x.jsonl.gz"
+    for seed in range(3):
+        records.append(path, {"seed": seed, "rule": "β ≥ 0"})
+    if packed:
+        records.pack(path)
+    whole = path.read_bytes()
+    records.append(path, {"seed": 3, "rule": "x" * 40})
+    path.write_bytes(path.read_bytes()[: len(whole) + kept])
+    before = [record["seed"] for record in records.read(path)]
+    assert before[:3] == [0, 1, 2]
+    assert records.pending(path, [{"seed": seed} for seed in range(5)]) == [{"seed": s} for s in range(len(before), 5)]
+    records.append(path, {"seed": 4})
+    assert [record["seed"] for record in records.read(path)] == [*before, 4]
 
 
-def test_wilsons_interval() -> None:
-    """By his formula, with z = 1.96 and z² = 3.8416: (2 + z²/2 ± z √(2·18/20 + z²/4)) / (20 + z²)."""
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=20)), max_size=4), st.data())
+def test_a_file_cut_anywhere_keeps_every_whole_record_and_goes_on(
+    found: list[dict[str, Any]], data: st.DataObject
+) -> None:
+    with TemporaryDirectory() as folder:
+        path, ends = Path(folder) / "x.jsonl.gz", [0]
+        for record in found:
+            records.append(path, record)
+            ends.append(path.stat().st_size)
+        cut = data.draw(st.integers(0, ends[-1]))
+        if found:
+            path.write_bytes(path.read_bytes()[:cut])
+        n_whole = sum(end <= cut for end in ends[1:])
+        kept = records.read(path)
+        assert kept in (
+            found[:n_whole],
+            found[: n_whole + 1],
+        )  # the check at the end of a member may be all that is lost
+        records.append(path, {"last": 1})
+        records.pack(path)
+        assert records.read(path) == [*kept, {"last": 1}]
+
+
+def test_a_packed_file_is_small_and_always_the_same(tmp_path: Path) -> None:
+    found = [{"seed": seed, "regrets": [0.1234] * 20} for seed in range(50)]
+    sizes: list[int] = []
+    for name in ("a.jsonl.gz", "b.jsonl.gz"):
+        for record in found:
+            records.append(tmp_path / name, record)
+        sizes.append((tmp_path / name).stat().st_size)
+        records.pack(tmp_path / name)
+        records.pack(tmp_path / name)
+        assert records.read(tmp_path / name) == found
+    assert (tmp_path / "a.jsonl.gz").read_bytes() == (tmp_path / "b.jsonl.gz").read_bytes()
+    assert 5 * (tmp_path / "a.jsonl.gz").stat().st_size < sizes[0]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl.gz", "b.jsonl.gz"]
+
+
+def test_damage_before_the_end_is_not_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl.gz"
+    for seed in range(3):
+        records.append(path, {"seed": seed})
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 255
+    path.write_bytes(data)
+    with pytest.raises((ValueError, zlib.error)):
+        records.read(path)
+    path.write_bytes(gzip.compress(b'{"seed":0}\n{"se\n{"seed":2}\n'))
+    with pytest.raises(ValueError, match="Unterminated"):
+        records.read(path)
+
+
+# ---- Report ------------------------------------------------------------------------------------------------------
+
+
+def test_intervals() -> None:
+    """Wilson's by his formula, with z = 1.96; Clopper and Pearson's for 0 of n has the end 1 − 0.025^(1/n)."""
     root = 1.96 * math.sqrt(2 * 18 / 20 + 3.8416 / 4)
     expected = [(2 + 3.8416 / 2 + sign * root) / (20 + 3.8416) for sign in (-1, 1)]
     assert tables.wilson_interval(2, 20) == pytest.approx(expected, rel=1e-4)
     assert tables.rate(2, 20) == "2/20 (3–30 %)"
+    assert tables.rate(0, 0) == "0/0 (0–100 %)"
+    assert tables.exact_interval(0, 100) == pytest.approx((0.0, 1.0 - 0.025 ** (1 / 100)))
+    assert tables.exact_interval(0, 0) == (0.0, 1.0)
+    for k, n in ((0, 3), (3, 3), (7, 12), (1, 200), (8, 160)):
+        for method, interval in (("wilson", tables.wilson_interval), ("exact", tables.exact_interval)):
+            assert interval(k, n) == pytest.approx(tuple(binomtest(k, n).proportion_ci(method=method)), abs=1e-12)
 
 
-def test_the_report_covers_whatever_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (ablations, coverage, misspecified, model_check, paper, runtime, samplers):
-        monkeypatch.setattr(module, "PATH", tmp_path / f"{module.__name__}.jsonl")
-    monkeypatch.setattr(speed_report, "PATHS", (tmp_path / "speed.json", tmp_path / "speed-one-thread.json"))
-    monkeypatch.setattr(tune_report, "PATH", tmp_path / "tune.json")
-    monkeypatch.setattr(misspecified_report, "RESULTS", tmp_path)
-    target = tmp_path / "RESULTS.md"
-    report.write(target)
-    assert "##" not in target.read_text()
-    assert not (tmp_path / "misspecified.png").exists()
-
+def test_the_same_records_are_the_same_bytes_whatever_there_is(tmp_path: Path) -> None:
+    report.write(tmp_path / "none", tmp_path)
+    assert "##" not in (tmp_path / "none" / "RESULTS.md").read_text()
+    given = tmp_path / "records"
     for beta in coverage.BETAS:
         key = {"kernel": "known", "space": "finite", "dim": 1, "beta": beta, "draw": 0, "trials": 12}
-        records.append(coverage.PATH, coverage.run_path(key) | records.provenance())
-    report.write(target)
-    text = target.read_text()
-    assert "### Kernel known" in text
-    assert "### Kernel unknown" not in text
-    assert "| finite | 1 | matched | fixed | OptimalityGap | 1/1 |" in text
+        records.append(given / "coverage.jsonl.gz", coverage.run_path(key) | records.provenance())
+    for target in ("a", "b"):
+        report.write(tmp_path / target, given)
+    files = {path.relative_to(tmp_path / "a") for path in (tmp_path / "a").rglob("*") if path.is_file()}
+    assert files == {Path("RESULTS.md"), Path("results/coverage.png"), Path("results/tables/coverage.csv")}
+    for name in files:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+    text = (tmp_path / "a" / "RESULTS.md").read_text()
+    assert "## Coverage where the model is true" in text
+    assert "| declared | 4 | " in text
+    assert "(results/coverage.png)" in text
+    assert "[coverage](results/tables/coverage.csv)" in text
 
 
-@pytest.mark.parametrize("name", ["speed.json", "speed-one-thread.json"])
-def test_speed_is_reported_for_the_threads_that_were_timed(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(speed_report, "PATHS", (tmp_path / "speed.json", tmp_path / "speed-one-thread.json"))
-    (tmp_path / name).write_text((records.RESULTS / name).read_text())
-    parts = speed_report.section()
-    assert sum(part.startswith("## Speed") for part in parts) == 1
-    assert (parts[-1] == "The default thread pools have not been timed.") == (name != "speed.json")
+def test_what_is_committed_is_what_the_records_say() -> None:
+    texts = report.texts(report.sections_of(records.RESULTS))
+    for name, text in texts.items():
+        assert (report.TARGET / name).read_text() == text, name
+    folder = report.TARGET / "results"
+    assert {path.name for path in (folder / "tables").iterdir()} == {Path(n).name for n in texts if n.endswith(".csv")}
+    for picture in re.findall(r"results/[\w-]+\.png", texts["RESULTS.md"]):
+        assert (report.TARGET / picture).exists()
+    assert sum(path.stat().st_size for path in folder.glob("*.json*")) < 3e6

@@ -3,10 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
-from benchmarks import misspecified, misspecified_report, paper, paths, records, second_opinion
+from benchmarks import misspecified, paths, records, second_opinion
 from benchmarks.objectives import Problem, cube
+from benchmarks.outcomes import outcomes
+from benchmarks.sections import misspecified as section
+from benchmarks.sections.section import Section
 
 TESTS = [8, 12, 16, 20]
 # What a rule said at the tests: bounds, and the regrets of the trials it named; ε is 0.1 and 0.5.
@@ -21,7 +25,8 @@ def record(
     rules = dict.fromkeys(("certified gap", "calibrated gap", "PRB 0.1", "PRB 0.5"), SILENT)
     return {
         "problem": problem,
-        "sampler": "√β = 2",
+        "kernel": "Matérn-5/2",
+        "sampler": "exceedance",
         "treatment": treatment,
         "seed": seed,
         "trials": 20,
@@ -35,120 +40,123 @@ def record(
     } | more
 
 
-def report_of(found: list[dict[str, Any]], folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(misspecified, "PATH", folder / "misspecified.jsonl")
+def section_of(found: list[dict[str, Any]], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Section:
     monkeypatch.setattr(misspecified, "problem_of", lambda _: Problem(cube(1, 0, 1), len, 0.0, (0.1, 0.5)))
-    monkeypatch.setattr(misspecified_report, "RESULTS", folder)
     for one in found:
-        records.append(misspecified.PATH, one)
-    return "\n\n".join(misspecified_report.section())
+        records.append(folder / "misspecified.jsonl.gz", one)
+    said = section.section(folder)
+    assert said is not None
+    return said
+
+
+def row_of(table: pd.DataFrame, **wanted: Any) -> dict[str, Any]:
+    """Return the one row that has these values."""
+    wanted = {name.replace("_", " "): value for name, value in wanted.items()}
+    (row,) = [row for row in table.to_dict("records") if wanted.items() <= row.items()]
+    return {str(name): value for name, value in row.items()}
 
 
 def test_false_stops_are_counted_by_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On A, 2 of 20 are false at the smaller ε (10 %, by Wilson 3–30 %); on B, 1 of 20, which is 5 % and no more."""
+    """On A, 2 of 20 are false at the smaller ε (10 %, by Wilson 3–30 %); on B, 1 of 20; at the larger ε none."""
     found = [record(i, FALSE if i < 2 else RIGHT) for i in range(20)]
     found += [record(i, FALSE if i < 1 else SILENT, problem="B") for i in range(20)]
-    text = report_of(found, tmp_path, monkeypatch)
-    small, large = (text.index(f"**ε = {share} %.**") for share in (1, 5))
-    assert "UCBbr (map): A; certified gap (map): none" in text[small:large]
-    assert "UCBbr (map): none" in text[large:]
-    # Medians are 16 on A and 12 on B.
-    assert "| UCBbr | map | inflated | 21/40 | 3/40 (3–20 %) | 1 of 2 | A 2/20 | 14 |" in text[small:large]
-    assert "| UCBbr | map | inflated | 21/40 | 0/40 (0–9 %) | 0 of 2 |  | 12 |" in text[large:]
-    assert "| A | UCBbr | map | inflated | 20/20 | 2/20 | 2/20 (3–30 %) | 16 (16–16) | 0.05 (0.05–0.05) |" in text
-    assert "| A | certified gap | map | inflated | 0/20 | – | 0/20 (0–16 %) | – | – |" in text
-    assert "| posterior |" not in text
-    assert "| Optuna's terminator |" not in text
+    said = section_of(found, tmp_path, monkeypatch)
+    assert row_of(said.shown, rule="UCBbr") == {
+        "rule": "UCBbr",
+        "hyperparameters": "mode",
+        "ε = 1 %": "21/40, 3 (3–20 %)",
+        "ε = 5 %": "21/40, 0 (0–9 %)",
+    }
+    assert row_of(said.shown, rule="certified gap")["ε = 1 %"] == "0/40, 0 (0–9 %)"
+    assert "stopped 21 of 40 searches (ε = 1 %), 3 falsely (2 on A, 1 on B)" in said.result
+    counts = said.tables["misspecified"]
+    of_rule = counts[counts["rule"].eq("UCBbr") & counts["check"].eq("inflated") & counts["ε share"].eq(0.01)]
+    on_a = row_of(of_rule, problem="A")
+    assert (on_a["searches"], on_a["stopped"], on_a["false"], on_a["median stop"]) == (20, 20, 2, 16.0)
+    assert (on_a["false from %"], on_a["false to %"]) == pytest.approx((2.79, 30.1), abs=0.01)
+    assert set(counts["hyperparameters"]) == {"map"}
     # Bounds of the false paths are below 0.2 at three tests, those of the others never.
-    assert "| UCBbr | map | 3/40 (3–20 %) | 9/160 | 3/40 (3–20 %) | 9/160 |" in text
-    assert "| A | 0.1, 0.5 | 0.05 (0.05–0.05) | 20/20 | 15 (15–15) | 20/20 | 11 (11–11) |" in text
-    assert (tmp_path / "misspecified-constant.png").stat().st_size > 0
+    bounds = row_of(said.tables["misspecified-bounds"], rule="UCBbr", check="inflated")
+    assert [bounds[name] for name in ("paths", "tests")] == [40, 160]
+    assert [bounds[f"{name} with a bound too small"] for name in ("paths", "tests")] == [3, 9]
+    paths_of_a = said.tables["misspecified-paths"]
+    assert row_of(paths_of_a[paths_of_a["ε share"].eq(0.05)], problem="A")["median stop"] == 11.0
 
 
-def test_inflating_is_compared_with_a_gate_and_with_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At 12 the check objects. Without it the stop there is false at ε = 0.1; at ε = 0.5 only the gate prevents one."""
+def test_inflating_is_compared_with_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 12 the check objects. Without it the stop there is false at ε = 0.1."""
     inflated = {"bounds": [9.0, 0.27, 0.12, 0.01], "regrets": [2.0, 0.2, 0.05, 0.0]}
     without = {"bounds": [9.0, 0.09, 0.12, 0.01], "regrets": [2.0, 0.2, 0.05, 0.0]}
     objected = record(0, inflated, inflations=[1.0, 3.0, 1.0, 1.0])
     objected["rules without check"] = objected["rules"] | {"UCBbr": without}
-    text = report_of([objected], tmp_path, monkeypatch)
-    small = text[: text.index("**ε = 5 %.**")]
-    assert "| UCBbr | map | inflated | 1/1 | 0/1 (0–79 %) | 0 of 1 |  | 20 |" in small
-    assert "| UCBbr | map | gate | 1/1 | 0/1 (0–79 %) | 0 of 1 |  | 20 |" in small
-    assert "| UCBbr | map | without | 1/1 | 1/1 (21–100 %) | 1 of 1 | A 1/1 | 12 |" in small
-    large = text[text.index("Every problem, ε = 5 %") :]
-    assert "| A | UCBbr | map | inflated | 1/1 | 0/1 | 0/1 (0–79 %) | 12 (12–12) |" in large
-    assert "| A | UCBbr | map | gate | 1/1 | 0/1 | 0/1 (0–79 %) | 16 (16–16) |" in large
-    assert "| A | UCBbr | map | without |" not in large  # is as inflated
-    assert "| UCBbr | map | 0/1 (0–79 %) | 0/4 | 1/1 (21–100 %) | 1/4 |" in text
+    counts = section_of([objected], tmp_path, monkeypatch).tables["misspecified"]
+    counts = counts[counts["ε share"].eq(0.01)]
+    for check, stop, false in (("inflated", 20.0, 0), ("without", 12.0, 1)):
+        row = row_of(counts, rule="UCBbr", problem="A", check=check)
+        assert (row["median stop"], row["false"]) == (stop, false)
 
 
 def test_patience_that_spares_no_false_stop_is_seen_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In one dimension, fifteen evaluations a parameter put the stops at 12 off until 16, one of them still false."""
-    text = report_of([record(0, RIGHT), record(1, FALSE)], tmp_path, monkeypatch)
-    assert "| none | 2/2, 1, 14 | 2/2, 0, 12 | 0/0, 0, – | 0/0, 0, – |" in text
-    assert "| 15 a parameter | 2/2, 1, 16 | 2/2, 0, 16 | 0/0, 0, – | 0/0, 0, – |" in text
+    said = section_of([record(0, RIGHT), record(1, FALSE)], tmp_path, monkeypatch)
+    table = said.tables["misspecified-least-evaluations"]
+    table = table[table["ε share"].eq(0.01)]
+    assert table["least evaluations a parameter"].tolist() == [0, 5, 10, 15]
+    assert table[["stopped", "false", "median stop"]].values.tolist() == [[2, 1, 14.0]] * 3 + [[2, 1, 16.0]]
 
 
 def test_gaps_are_compared_with_ucbbr_at_the_same_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ratios 2, 3 and 10 where both are finite; at ε = 0.5 stops at 12 and 20, at ε = 0.1 only UCBbr stops."""
     found = record(0, {"bounds": [None, 0.4, 0.2, 0.04], "regrets": [0.0] * 4})
     found["rules"]["certified gap"] = {"bounds": [5.0, 0.8, 0.6, 0.4], "regrets": [0.0] * 4}
-    text = report_of([found], tmp_path, monkeypatch)
-    assert "| all | 3 (2.5–6.5) | 1.67 (1.67–1.67) of 1 | – | – |" in text
-
-
-def test_prb_behind_a_gate_may_be_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = record(0, RIGHT, inflations=[1.0, 1.0, 2.0, 1.0])
-    found["rules"]["PRB 0.1"] = {"bounds": [None, None, 0.05, None], "regrets": [0.0, None, 0.0, None]}
-    text = report_of([found], tmp_path, monkeypatch)
-    assert "such paths (1, of either ε)" in text
-    assert "| PRB | map | inflated | 1/1 | 0/1 (0–79 %) | 0 of 1 |  | 16 |" in text
-    assert "| PRB | map | gate | 0/1 | 0/1 (0–79 %) | 0 of 1 |  | – |" in text
+    row = row_of(section_of([found], tmp_path, monkeypatch).tables["misspecified-gap-over-bound"], problem="all")
+    assert [row[f"gap / bound{end}"] for end in (", of", "", ", 25 %", ", 75 %")] == pytest.approx([3, 3, 2.5, 6.5])
+    assert (row["UCBbr stopped"], row["certified gap stopped"]) == (2, 1)
+    assert row["stop of the gap / of the bound"] == pytest.approx(20 / 12)
 
 
 def test_optunas_terminator_has_rows_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = record(0, RIGHT, treatment=paths.TERMINATOR)
     del asked["inflations"]
     asked["rules"] = {paths.TERMINATOR: FALSE}
-    text = report_of([asked], tmp_path, monkeypatch)
-    assert "Optuna's terminator: A." in text
-    assert "| Optuna's terminator |  |  | 1/1 | 1/1 (21–100 %) | 1 of 1 | A 1/1 | 12 |" in text
-    assert "| UCBbr" not in text
+    (row,) = section_of([asked], tmp_path, monkeypatch).shown.to_dict("records")
+    assert row == {
+        "rule": paths.TERMINATOR,
+        "hyperparameters": "",
+        "ε = 1 %": "1/1, 1 (21–100 %)",
+        "ε = 5 %": "1/1, 0 (0–79 %)",
+    }
 
 
-def test_samplers_are_reported_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = report_of([record(0, RIGHT, sampler="exceedance"), record(0, FALSE)], tmp_path, monkeypatch)
-    defaults, constant = text[: text.index("### Points chosen by √β")], text[text.index("### Points chosen by √β") :]
-    assert "UCBbr (map): none" in defaults
-    assert "| UCBbr | map | inflated | 1/1 | 0/1 (0–79 %) |" in defaults
-    assert "UCBbr (map): A" in constant
-    assert "| UCBbr | map | inflated | 1/1 | 1/1 (21–100 %) |" in constant
-    for picture in ("misspecified.png", "misspecified-constant.png"):
-        assert (tmp_path / picture).stat().st_size > 0
-        assert f"(results/{picture})" in text
+def test_other_points_are_compared_on_the_same_problems_and_seeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = {"sampler": "√β = 2"}
+    found = [record(0, RIGHT), record(0, FALSE, **other), record(1, FALSE), record(0, FALSE, problem="B", **other)]
+    said = section_of(found, tmp_path, monkeypatch)
+    assert "by how points were chosen: exceedance: 1/1, 0, √β = 2: 1/1, 1." in said.found[0]
+    counts = said.tables["misspecified"]
+    counts = counts[counts["rule"].eq("UCBbr") & counts["check"].eq("inflated") & counts["problem"].eq("all")]
+    assert counts.groupby("points", sort=False)["searches"].first().to_dict() == {"exceedance": 2, "√β = 2": 2}
 
 
-def test_every_sampler_of_the_benchmark_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [record(0, RIGHT, sampler=sampler) for sampler in misspecified.SAMPLERS]
-    text = report_of(found, tmp_path, monkeypatch)
-    assert text.count("### Points chosen") == len(misspecified.SAMPLERS)
-
-
-def test_a_stop_at_the_mode_is_confirmed_by_the_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stop_at_the_mode_is_confirmed_by_the_samples() -> None:
     """The mode is below ε from 12 on, falsely there; over the samples 0.06 is left at 16, and nothing at 20."""
-    path = {"problem": "step", "kernel": "Matérn-5/2", "sampler": "exceedance"}
-    mode = record(0, FALSE | {"regrets": [2.0, 0.2, 0.05, 0.0]}, **path)
-    samples = record(0, SILENT, treatment="posterior", **path)
+    mode = record(0, FALSE | {"regrets": [2.0, 0.2, 0.05, 0.0]}, problem="step")
+    samples = record(0, SILENT, treatment="posterior", problem="step")
     samples["rules"]["probability left 0.1"] = {"bounds": [1.0, 0.5, 0.06, 0.0], "regrets": [0.0] * 4}
-    stops = [second_opinion.confirmed((mode, samples), level).stop for level in (0.5, 0.1, 0.05, 0.0)]
-    assert stops == [12, 16, 20, 20]
+    confirmed = [second_opinion.confirmed((mode, samples), level) for level in (0.5, 0.1, 0.05, 0.0)]
+    assert outcomes(confirmed, ["UCBbr"])["stop"].tolist() == [12, 16, 20, 20]
 
-    monkeypatch.setattr(paper, "PATH", tmp_path / "paper.jsonl")
-    monkeypatch.setattr(misspecified, "PATH", tmp_path / "misspecified.jsonl")
-    assert second_opinion.section() == []
+    assert second_opinion.counts_of([], []).empty
     elsewhere = mode | {"seed": 1}, samples | {"seed": 1, "regrets": [1.0] * 20}
-    for one in (mode, samples, *elsewhere):
-        records.append(misspecified.PATH, one)
-    text = "\n".join(second_opinion.section())
-    assert "| step, ε = 1 % | 1/1, 1, 12 | 1/1, 0, 16 | 1/1, 0, 20 | 1/1, 0, 20 | 0/1, 0, ∞ |" in text
+    counts = second_opinion.counts_of([], [mode, samples, *elsewhere])
+    assert set(counts["searches by"]) == {"step, ε = 1 %"}
+    assert counts[["searches", "stopped", "false", "median stop"]].values.tolist() == [
+        [1, 1, 1, 12.0],
+        [1, 1, 0, 16.0],
+        [1, 1, 0, 20.0],
+        [1, 1, 0, 20.0],
+        [1, 0, 0, float("inf")],
+    ]
+    assert "step, ε = 1 %: 1/1, 1 → 1/1, 0" in second_opinion.words(counts)

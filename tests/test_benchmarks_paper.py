@@ -1,6 +1,8 @@
 """The benchmark of the paper's tables, ablations and times: on the smallest sizes, and definitions by hand."""
 
+import gzip
 import itertools
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -9,12 +11,13 @@ import numpy as np
 import pytest
 from scipy.stats.qmc import Sobol
 
-from benchmarks import ablations, paper, paper_data, paper_report, records, runtime
+from benchmarks import ablations, paper, paper_data, records, runtime
 from benchmarks.draws import cube_draw
-from benchmarks.outcomes import outcome, summary
-from benchmarks.paper_differences import differences
+from benchmarks.outcomes import NOSTOP, ORACLE, counted, outcomes
 from benchmarks.paper_problems import CNN, NOISES, ROWS, problem_of
 from benchmarks.paths import KERNELS, Moments, run_path
+from benchmarks.sections import draws, times
+from benchmarks.sections import paper as section
 from regretstop import Kernel, Matern52, SquaredExponential
 
 _DRAWS = [name for name, row in ROWS.items() if row.noise is not None]
@@ -139,90 +142,111 @@ _HOPELESS = _record([1.0, 0.5, 0.4, 2.0], [None, None], [None, None], seed=3)
 
 
 def test_success_and_false_stops_by_hand() -> None:
-    found = [outcome(record, "UCBbr") for record in (_MISTOLD, _EARLY, _NEVER, _HOPELESS)]
-    assert [o.stop for o in found] == [4, 2, None, None]
-    assert [o.end for o in found] == [4, 2, 4, 4]
-    assert [o.best for o in found] == [0.02, 0.5, 0.08, 0.4]
-    assert [o.success for o in found] == [True, False, True, False]
-    assert [o.false for o in found] == [True, True, False, False]
-    s = summary(found)
-    assert (s.paths, s.stopped, s.successes, s.false) == (4, 2, 2, 2)
-    assert (s.mean_stop, s.median_stop, s.median_named) == (3.5, math.inf, 0.75)
-    assert s.mean_best == pytest.approx(0.25)
-    assert summary(found[:3]).median_stop == 4.0
-    assert summary(found[2:]).median_named is None
+    found = outcomes([_MISTOLD, _EARLY, _NEVER, _HOPELESS], ["UCBbr"])
+    assert found["stop"].tolist() == [4, 2, math.inf, math.inf]
+    assert found["end"].tolist() == [4, 2, 4, 4]
+    assert found["best"].tolist() == [0.02, 0.5, 0.08, 0.4]
+    assert found["success"].tolist() == [True, False, True, False]
+    assert found["false"].tolist() == [True, True, False, False]
+    (row,) = counted(found, ["rule"]).to_dict("records")
+    assert (row["searches"], row["stopped"], row["false"], row["success %"]) == (4, 2, 2, 50.0)
+    assert (row["mean stop"], row["median stop"], row["named regret"]) == (3.5, math.inf, 0.75)
+    assert (row["false from %"], row["false to %"]) == pytest.approx((15.0, 85.0), abs=0.01)
+    assert row["regret"] == pytest.approx(0.25)
+    assert counted(found[:3], ["rule"])["median stop"].tolist() == [4.0]
+    assert counted(found[2:], ["rule"])["named regret"].isna().all()
+
+
+def test_groups_are_counted_apart_in_their_order() -> None:
+    found = outcomes([_NEVER, _MISTOLD | {"problem": "A"}, _EARLY], ["UCBbr"])
+    counts = counted(found, ["problem", "rule"])
+    assert counts["problem"].tolist() == ["Branin", "A"]
+    assert counts[["searches", "stopped", "false"]].values.tolist() == [[2, 1, 1], [1, 1, 1]]
+    assert counts["mean stop"].tolist() == [3.0, 4.0]
 
 
 def test_the_references_by_hand() -> None:
-    oracle, never = outcome(_MISTOLD, paper_data.ORACLE), outcome(_HOPELESS, paper_data.ORACLE)
-    assert (oracle.stop, oracle.named, oracle.success, oracle.false) == (2, 0.05, True, False)
-    assert (never.stop, never.end, never.success) == (None, 4, False)
-    nostop = outcome(_EARLY, paper_data.NOSTOP)
-    assert (nostop.stop, nostop.end, nostop.best, nostop.success) == (None, 4, 0.02, True)
+    found = outcomes([_MISTOLD, _HOPELESS, _EARLY], [ORACLE, NOSTOP])
+    oracle, nostop = found[found["rule"].eq(ORACLE)], found[found["rule"].eq(NOSTOP)]
+    assert oracle["stop"].tolist() == [2, math.inf, 4]
+    assert oracle["named"].tolist()[0] == 0.05
+    assert oracle["success"].tolist() == [True, False, True]
+    assert nostop["end"].tolist() == [4, 4, 4]
+    assert nostop["best"].tolist() == [0.02, 0.4, 0.02]
 
 
 def test_answers_without_the_model_check_count_where_they_differ() -> None:
     record = _NEVER | {"rules without check": {"UCBbr": {"bounds": [0.01, 0.01], "regrets": [0.5, 0.08]}}}
-    checked, unchecked = outcome(record, "UCBbr"), outcome(record, "UCBbr", "without")
-    assert (checked.stop, unchecked.stop, unchecked.false) == (None, 2, True)
-    assert outcome(_NEVER, "UCBbr", "without") == checked
+    assert outcomes([record], ["UCBbr"])["stop"].tolist() == [math.inf]
+    unchecked = outcomes([record], ["UCBbr"], "without")
+    assert (unchecked["stop"].tolist(), unchecked["false"].tolist()) == ([2], [True])
+    assert outcomes([_NEVER], ["UCBbr"], "without")["stop"].tolist() == [math.inf]
 
 
-def test_the_section_prints_whatever_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paper, "PATH", tmp_path / "paper.jsonl")
-    monkeypatch.setattr(paper_report, "STOPS_PLOT", tmp_path / "stops.png")
-    monkeypatch.setattr(paper_report, "CURVES_PLOT", tmp_path / "curves.png")
-    assert paper_report.section() == []
+def test_a_rule_may_be_told_to_wait() -> None:
+    assert outcomes([_EARLY], ["UCBbr"], least=3)["stop"].tolist() == [4]
+
+
+def test_the_section_counts_whatever_is_there(tmp_path: Path) -> None:
+    assert section.section(tmp_path) is None
+    path = tmp_path / "paper.jsonl.gz"
     for record in (_MISTOLD, _EARLY, _NEVER, _HOPELESS):
-        records.append(paper.PATH, record)
-    # A shortened path does not count beside longer ones.
-    records.append(paper.PATH, _record([0.0, 0.0], [0.0], [0.0], seed=4))
-    text = "\n".join(paper_report.section())
-    line = next(line for line in text.splitlines() if line.startswith("| Branin | UCBbr |"))
-    assert line.startswith(
-        "| Branin | UCBbr | 47.2 (78 %, 1.9) | 3.5 (50 %, 0.25) | ∞ | 2/4 | 2/4 (15–85 %) | 0.75 | –"
-    )
-    assert (tmp_path / "stops.png").stat().st_size > 0
-    assert (tmp_path / "curves.png").stat().st_size > 0
-    assert "Matérn-5/2, points" not in text
+        records.append(path, record)
+    # A shortened path does not count beside longer ones, and it is said.
+    records.append(path, _record([0.0, 0.0], [0.0], [0.0], seed=4))
+    found = section.section(tmp_path)
+    assert found is not None
+    assert found.found[0].startswith("1 records of shortened searches are left out")
+    (row,) = found.shown[found.shown["rule"].eq("UCBbr")].to_dict("records")
+    assert row["paper: stop (success)"] == "47.2 (78 %)"
+    assert row["as the paper: stop (success)"] == "3.5 (50 %)"
+    assert row["as the paper: false"] == "50 %"
+    counts = found.tables["paper"]
+    (row,) = counts[counts["rule"].eq("UCBbr") & counts["check"].eq("without")].to_dict("records")
+    assert (row["searches"], row["stopped"], row["false"], row["median stop"]) == (4, 2, 2, math.inf)
+    assert (row["paper's stop"], row["paper's success %"]) == (47.2, 78.0)
 
 
-def test_only_stops_that_differ_are_listed() -> None:
-    """The paper's UCB_br stops at 47.2 on Branin under SE: 40 is within a quarter of that, 4 is not."""
-    near = _record([1.0] * 39 + [0.05] * 3, [None] * 19 + [0.05, 0.05], [None] * 19 + [0.05, 0.05])
-    assert outcome(near, "UCBbr").stop == 40
-    listed = [line for line in "\n".join(differences([near])).splitlines() if line.startswith("| Branin")]
-    # PRB was not asked, so it did not stop in 42 evaluations: the paper's did at 32.1.
-    assert listed == ["| Branin | SE | – | – | 32.1 | 42.0 |"]
-    listed = [line for line in "\n".join(differences([_EARLY, _MISTOLD])).splitlines() if line.startswith("| Branin")]
-    assert listed == ["| Branin | SE | 47.2 | 3.0 | 32.1 | 4.0 |"]
-    assert differences([near | {"treatment": "posterior"}]) == []
-
-
-def test_the_gap_beside_the_bound_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paper, "PATH", tmp_path / "paper.jsonl")
+def test_the_gap_over_the_bound_by_hand(tmp_path: Path) -> None:
     for seed, (gap, bound) in enumerate(((0.05, 0.2), (0.3, 0.6), (None, 0.5), (0.09, None))):
         record = {"problem": "GP-known 3e-3, d = 2", "sampler": "matched", "treatment": "fixed", "seed": seed}
         record |= {"trials": 16, "tests": [16], "epsilons": [0.1], "regrets": [1.0] * 15 + [0.05]}
         series = {"UCBbr": (bound, 0.05), "certified gap": (gap, 1.0)}
         rules = {name: {"bounds": [value], "regrets": [regret]} for name, (value, regret) in series.items()}
-        records.append(paper.PATH, _record([], [], []) | record | {"rules": rules})
-    table = paper_report.section()[-1].splitlines()
-    cells = [cell.strip() for cell in table[2].split("|")[1:-1]]
-    assert cells[:5] == ["GP-known 3e-3, d = 2", "SE", "matched", "4", "0.38"]
-    assert cells[5:9] == ["–"] * 4
-    assert cells[9:] == ["0/4", "∞", "0/4 (0–49 %)", "2/4", "∞", "2/4 (15–85 %)"]
+        records.append(tmp_path / "paper.jsonl.gz", _record([], [], []) | record | {"rules": rules})
+    found = section.section(tmp_path)
+    assert found is not None
+    (row,) = found.tables["paper-gap-over-bound"].to_dict("records")
+    assert (row["searches"], row["gap / bound at 16"]) == (4, 0.375)
+    assert math.isnan(row["gap / bound at 32"])
+    assert [row[f"bound: {name}"] for name in ("stopped", "false", "median stop")] == [0, 0, math.inf]
+    assert [row[f"gap: {name}"] for name in ("stopped", "false", "median stop")] == [2, 2, math.inf]
+
+
+def test_draws_are_counted_by_dimension_and_kernel(tmp_path: Path) -> None:
+    assert draws.section(tmp_path) is None
+    default = {"problem": "GP 3e-3, d = 6", "sampler": "exceedance"}
+    for record in (_MISTOLD | default, _EARLY | default, _NEVER | default | {"kernel": "Matérn-5/2"}):
+        records.append(tmp_path / "paper.jsonl.gz", record)
+    found = draws.section(tmp_path)
+    assert found is not None
+    counts = found.tables["draws"]
+    counts = counts[counts["rule"].eq("UCBbr")].set_index(["d", "kernel"])
+    assert counts["searches"].to_dict() == {("all", "all"): 3, (6, "all"): 3, (6, "SE"): 2, (6, "Matérn-5/2"): 1}
+    assert counts["false"].tolist() == [2, 2, 2, 0]
+    assert "stopped 2 of 3 searches, 2 falsely (21–94 %)" in found.result
+    assert "In d = 6 under SE the default was false in 2/2 (34–100 %), elsewhere in 0 of 1" in found.found[1]
 
 
 def test_a_killed_run_resumes(tmp_path: Path) -> None:
-    path = tmp_path / "paper.jsonl"
+    path = tmp_path / "paper.jsonl.gz"
     names, samplers = ["GP-known 3e-3, d = 2"], ["matched"]
     paper.run(1, 1, names, samplers, 8, path=path)
-    first = path.read_text()
-    path.write_text(first + '{"problem":"GP')
+    first = records.read(path)
+    path.write_bytes(path.read_bytes() + gzip.compress(b'{"problem":"GP')[:-9])
     paper.run(2, 1, names, samplers, 8, path=path)
-    assert path.read_text().startswith(first)
     done = records.read(path)
+    assert done[: len(first)] == first
     assert sorted((r["seed"], r["kernel"]) for r in done) == [(s, k) for s in (0, 1) for k in sorted(KERNELS)]
     assert all(r["treatment"] == "fixed" and r["tests"] == [5, 6, 7, 8] for r in done)
     assert all("PRB 0.1" in r["rules"] and r["inflations"] == [1.0] * 4 for r in done)
@@ -237,22 +261,23 @@ def test_the_treatments_of_a_row_are_asked_on_one_path() -> None:
     assert mode["rules"]["UCBbr"] != samples["rules"]["UCBbr"]
 
 
-def test_the_ablations_run_and_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ablations, "PATH", tmp_path / "ablations.jsonl")
-    assert ablations.section() == []
-    assert math.isnan(ablations.by_the_papers_slopes())
-    ablations.run(1, 1, ["GP 3e-3, d = 2"], 8, ablations.PATH)
-    done = records.read(ablations.PATH)
+def test_the_ablations_run_and_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "ablations.jsonl.gz"
+    ablations.run(1, 1, ["GP 3e-3, d = 2"], 8, path)
+    done = records.read(path)
     assert [r["sampler"] for r in done] == list(ablations.SAMPLERS)
     for record in done:
         assert list(record["rules"]) == ["δ = 0.01", "δ = 0.05", "δ = 0.2", "n_L = 4", "n_L = 40", "a = b = 1"]
         assert ablations.in_order(record)
-    text = "\n".join(ablations.section())
-    assert "| GP 3e-3, d = 2 | B = 5 | 7.5 (84 %, 0.05) |" in text
-    assert "| GP 3e-3, d = 2 | δ = 0.01 | 128.0 (96 %, 0.0099) |" in text
-    assert "never stopped later: true on all 3 paths." in text
-    # Within eight evaluations neither stops.
-    assert ablations.by_the_papers_slopes() == 0.0
+    records.append(tmp_path / "paper.jsonl.gz", _MISTOLD)
+    found = section.section(tmp_path)
+    assert found is not None
+    counts = found.tables["ablations"].set_index("setting")
+    assert counts.loc["B = 5", ["searches", "paper's stop", "paper's success"]].tolist() == [1, 7.5, 0.84]
+    assert counts.loc["δ = 0.01", ["searches", "paper's stop", "paper's success"]].tolist() == [1, 128.0, 0.96]
+    # Within eight evaluations none stops.
+    assert set(counts["mean stop"]) == {8.0}
+    assert "A larger δ stopped later on 0 of 3 paths" in found.found[-1]
 
 
 def test_a_larger_delta_that_stops_later_is_reported() -> None:
@@ -263,13 +288,42 @@ def test_a_larger_delta_that_stops_later_is_reported() -> None:
     assert ablations.in_order(record)
 
 
-def test_the_times_are_taken_and_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime, "PATH", tmp_path / "runtime.json")
-    assert runtime.section() == []
-    runtime.run(1, (12,), ("Rosenbrock-4",), runtime.PATH)
-    text = "\n".join(runtime.section())
-    ours = (runtime.FIT, runtime.NEXT, runtime.EXCEEDING, runtime.FORMULA, "UCBbr")
-    for what in (*ours, runtime.OPTUNA, runtime.TERMINATOR, runtime.SKOPT):
-        assert f"| {what} | " in text
-    assert "PRB" in text
-    assert "Targets, in ms at Rosenbrock-4 12" in text
+@pytest.mark.slow
+def test_the_times_are_taken_and_reported(tmp_path: Path) -> None:
+    assert times.section(tmp_path) is None
+    runtime.run(1, (12,), ("Rosenbrock-4",), tmp_path / "runtime.json")
+    found = times.section(tmp_path)
+    assert found is not None
+    ours = (runtime.FIT, runtime.NEXT, runtime.EXCEEDING, runtime.FORMULA, "UCBbr", "PRB")
+    assert {*ours, runtime.OPTUNA, runtime.TERMINATOR, runtime.SKOPT} <= set(found.tables["runtime"]["who"])
+    assert list(found.shown["what"]) == [f"{what}, Rosenbrock-4 12" for what in runtime.TARGETS]
+    assert "a trial by default (fit, next point, UCBbr) takes" in found.result
+
+
+def test_pieces_are_compared_with_the_others_times(tmp_path: Path) -> None:
+    """Ours in 4 of 20 ms is a fifth where a tenth is wanted; a suggestion in half of the other's time is in time."""
+
+    def time(ms: float) -> dict[str, Any]:
+        quartiles = {f"{kind}_quartiles_ms": [ms, ms] for kind in ("cpu", "wall")}
+        return {"repetitions": 1, "cpu_ms": ms, "wall_ms": ms} | quartiles
+
+    whats = (runtime.FIT, runtime.NEXT, runtime.EXCEEDING, runtime.OPTUNA, runtime.SKOPT, *runtime.TARGETS)
+    machine = {"hardware": "h", "threads": "one", "python": "3"}
+    results = {"machine": machine, "results": {"Levy-4 100": {what: time(0.1) for what in whats}}}
+    (tmp_path / "runtime.json").write_text(json.dumps(results))
+    agreement = {"cases": 1, "slsqp_within_1e-6": 1, "slsqp_smallest_excess": 0.0}
+    speed = {
+        "bound": {"ours": time(0.1), "SLSQP": time(10.0), "agreement": agreement},
+        "import": {"import regretstop": {"repetitions": 1, "cpu_ms": 20.0}},
+        "fit 100": {"ours, running study": time(4.0), "BoTorch": time(20.0)},
+        "suggest Branin 100": {"ours, in Optuna": time(5.0), "GPSampler": time(10.0)},
+    }
+    (tmp_path / "speed.json").write_text(json.dumps({"results": speed}))
+    found = times.section(tmp_path)
+    assert found is not None
+    targets = dict(zip(found.shown["what"], found.shown["target"], strict=True))
+    assert targets["bound: ours"] == "0.02: met"
+    assert targets["fit 100: ours, running study"] == "0.1: missed"
+    assert targets["suggest Branin 100: ours, in Optuna"] == "1: met"
+    assert targets["UCBbr, Levy-4 100"] == "0.2 ms: met"
+    assert found.result.endswith(f"1 of {len(targets)} targets are missed.")

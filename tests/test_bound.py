@@ -15,8 +15,10 @@ from scipy.optimize import minimize as scipy_minimize
 from scipy.special import ndtri_exp
 
 from regretstop import RegretBound, instantaneous_regret_bound
-from regretstop.bound import axis_grid, paper_grid, theory_sqrt_beta
-from regretstop.confidence import log_pi, mills_ratio, upper_quantile
+from regretstop.bound import theory_sqrt_beta
+from regretstop.grid import axis_grid, paper_grid
+from regretstop.normal import mills_ratio, upper_quantile
+from regretstop.risk import log_pi
 from regretstop.subproblem import solve_widths
 
 TABLES = Path(__file__).parent / "data" / "bound_tables.csv"

@@ -13,9 +13,10 @@ from scipy.stats.qmc import Sobol
 
 from regretstop import GPUCB, Categorical, Float, Int, Matern52, OptimalityGap, Space, SquaredExponential
 from regretstop.bound import theory_sqrt_beta
-from regretstop.confidence import Grid, RiskLedger, kernel_slopes, log_pi, slope_levels
+from regretstop.grid import Grid
 from regretstop.kernels import Kernel
-from regretstop.rules.gap import ledger_for, log_n_exact, sloped_axes
+from regretstop.risk import RiskLedger, ledger_for, log_pi
+from regretstop.slopes import kernel_slopes, log_n_exact, slope_levels, sloped_axes
 from tests.draws import FourierDraws, cube_grid
 from tests.effort import examples
 from tests.histories import declared
@@ -47,6 +48,14 @@ def largest_slopes(kernel: type[Kernel], lengthscales: tuple[float, ...], n_draw
 # Short, long and mixed lengthscales in every dimension.
 SLOPE_CASES = [(scale,) * dim for dim in range(1, 7) for scale in (0.15, 2.0)]
 SLOPE_CASES += [tuple((0.15, 2.0, 0.5)[j % 3] for j in range(dim)) for dim in range(2, 7)]
+USUAL = [case for case in SLOPE_CASES if len(case) <= 2 or case == (0.15, 2.0, 0.5, 0.15)]
+each_slope_case = pytest.mark.parametrize(
+    "lengthscales",
+    [case if case in USUAL else pytest.param(case, marks=pytest.mark.slow) for case in SLOPE_CASES],
+    ids=str,
+)
+# In one process, since the simulations serve two tests.
+slopes_are_simulated = pytest.mark.xdist_group("slopes")
 
 
 def n_simulated(lengthscales: tuple[float, ...]) -> int:
@@ -54,8 +63,9 @@ def n_simulated(lengthscales: tuple[float, ...]) -> int:
     return 400 if len(lengthscales) <= 2 else 100
 
 
+@slopes_are_simulated
 @each_kernel
-@pytest.mark.parametrize("lengthscales", SLOPE_CASES, ids=str)
+@each_slope_case
 def test_slope_levels_fail_no_more_often_than_they_may(kernel: type[Kernel], lengthscales: tuple[float, ...]) -> None:
     n = n_simulated(lengthscales)
     slopes = largest_slopes(kernel, lengthscales, n)
@@ -67,8 +77,9 @@ def test_slope_levels_fail_no_more_often_than_they_may(kernel: type[Kernel], len
         assert np.all(levels < 10.0 * np.mean(slopes, axis=0))
 
 
+@slopes_are_simulated
 @each_kernel
-@pytest.mark.parametrize("lengthscales", SLOPE_CASES, ids=str)
+@each_slope_case
 def test_expected_suprema_are_bounded(kernel: type[Kernel], lengthscales: tuple[float, ...]) -> None:
     """The level at a risk of d, where τ √(2 log(d/risk)) vanishes, is the bound m_j on the mean itself."""
     dim = len(lengthscales)

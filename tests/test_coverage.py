@@ -131,9 +131,9 @@ def is_consistent(failures: int, n: int, risk: float = DELTA, level: float = 0.0
     return bool(binomtest(failures, n, risk, alternative="greater").pvalue >= level)
 
 
+@pytest.mark.parametrize("n", [40, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CASES)
-def test_false_certificates_are_as_rare_as_promised(name: str) -> None:
-    n = 200
+def test_false_certificates_are_as_rare_as_promised(name: str, n: int) -> None:
     failures, gap_failures = count(CASES[name], n)
     print(f"{name}: false by UCBbr {failures}, by the optimality gap {gap_failures}, of {n} paths (δ = {DELTA})")
     assert is_consistent(failures, n)
@@ -150,6 +150,7 @@ def test_the_simulation_can_fail(name: str) -> None:
     assert not is_consistent(gap_failures, n)
 
 
+@pytest.mark.slow
 def test_a_prior_of_a_third_of_the_deviation_is_enough_to_fail_the_gap() -> None:
     _, gap_failures = count(EIGHT_BY_EIGHT, 100, prior_std=1 / 3)
     print(f"8 by 8 integers, a third of the deviation: false by the optimality gap {gap_failures} of 100")

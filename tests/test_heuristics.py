@@ -17,6 +17,7 @@ from regretstop import (
     Certificate,
     DeltaCB,
     DeltaES,
+    Every,
     Int,
     Matern52,
     OptimalityGap,
@@ -184,7 +185,7 @@ def test_an_improvement_too_small_for_a_float_still_has_a_logarithm() -> None:
     """Noise of 1e-3 on points whose values are 100 apart: of all others the best is some 1e5 deviations below."""
     told = [(x, -100.0 * x) for x in (1, 2, 3, 4)] + [(0, 0.0)] * 400
     optimizer = five_points(told, noise_std=1e-3)
-    certificate = optimizer.certificate(AcquisitionThreshold(1e-300))
+    certificate = optimizer.certificate(AcquisitionThreshold(1e-300, schedule=Every()))
     terms: Any = certificate.terms
     # The incumbent itself: it is known to σ/√400, of which a standard normal gains 1/√2π.
     assert certificate.bound == pytest.approx(1e-3 / 20.0 / math.sqrt(2.0 * math.pi), rel=1e-6)

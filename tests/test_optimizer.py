@@ -25,7 +25,8 @@ from regretstop import (
     minimize,
 )
 from regretstop.native import NativeSurrogate
-from regretstop.rules.gap import certified_gap, ledger_for
+from regretstop.risk import ledger_for
+from regretstop.rules.gap import certified_gap
 from tests import oracle
 from tests.effort import examples
 from tests.histories import FINITE, INFINITE, SPACES, History, declared, histories, options_of, random_history

@@ -212,3 +212,18 @@ def test_a_variance_clearly_below_zero_is_refused_and_not_clipped() -> None:
     posterior.mean_std(np.array([[0.0], [0.3]]))  # what is possible so far is answered
     with pytest.raises(np.linalg.LinAlgError, match=r"came out as -\S+ of the prior's: the kernel is not positive"):
         posterior.condition_on(np.array([[0.2]])).mean_std(np.array([[0.9]]))
+
+
+def test_a_search_under_such_a_kernel_gets_no_bound_and_the_reason() -> None:
+    optimizer = GPUCB(
+        Space({"x": Float(0.0, 1.0)}),
+        seed=0,
+        hyperparameters="fixed",
+        noise_std=0.0,
+        kernel=NotPositiveDefinite(lengthscales=[0.5], outputscale=1.0),
+    )
+    for x in (0.0, 0.2, 0.9, 1.0):
+        optimizer.tell({"x": x}, x)
+    certificate = optimizer.certificate(OptimalityGap(0.1))
+    assert np.isinf(certificate.bound)
+    assert certificate.reason.startswith("the model could not be computed: ")

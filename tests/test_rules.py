@@ -28,11 +28,11 @@ from regretstop import (
     UCBbr,
 )
 from regretstop.acquisition import UpperConfidenceBound
-from regretstop.confidence import kernel_slopes
 from regretstop.maximize import Search
 from regretstop.posterior import Posterior
 from regretstop.rules.base import Rule
 from regretstop.sampling import Sampling
+from regretstop.slopes import kernel_slopes
 from regretstop.snapshot import Snapshot
 from tests.effort import examples
 from tests.histories import FINITE, INFINITE, SPACES, History, declared, histories, options_of, random_history

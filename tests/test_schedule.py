@@ -14,17 +14,21 @@ from hypothesis import strategies as st
 from regretstop import (
     GPUCB,
     PRB,
+    AcquisitionThreshold,
     Certificate,
+    DeltaCB,
+    DeltaES,
     Every,
     Geometric,
     Observation,
     OptimalityGap,
     PostHoc,
     Schedule,
+    Thinning,
     UCBbr,
     minimize,
 )
-from regretstop.confidence import RiskLedger
+from regretstop.risk import RiskLedger
 from regretstop.rules.base import Rule
 from regretstop.schedule import Due
 from regretstop.snapshot import Snapshot
@@ -35,6 +39,7 @@ few = examples(20)
 SCHEDULES: Any = st.one_of(
     st.builds(Every, st.integers(1, 40)),
     st.builds(Geometric, st.integers(1, 60), st.floats(1.0, 20.0, exclude_min=True)),
+    st.builds(Thinning, st.integers(1, 60), st.floats(1.0, 20.0, exclude_min=True)),
 )
 
 
@@ -64,6 +69,10 @@ computed: list[int] = []
         (Geometric(2, 2), 7, [8, 16, 32]),
         (Geometric(1, 1.0001), 1, [1, 2, 3, 4]),
         (Geometric(4, 999.0), 4, [4, 3996]),
+        (Thinning(), 6, [*range(6, 101), 105, 111, 117, 123, 130, 137, 144, 152, 160]),
+        (Thinning(4, 1.5), 1, [1, 2, 3, 4, 6, 9, 14, 21]),
+        (Thinning(4, 1.5), 7, [9, 14, 21]),
+        (Thinning(1, 1.05), 1, [1, 2, 3, 4]),
     ],
 )
 def test_numbers_by_hand(schedule: Schedule, fewest: int, numbers: list[int]) -> None:
@@ -78,13 +87,27 @@ def test_post_hoc_is_the_first_test_wherever_it_is_made() -> None:
     assert [PostHoc().due(n, 6) for n in (6, 7, 500)] == [Due(1, n, None) for n in (6, 7, 500)]
 
 
-def test_the_default_is_the_index_by_observations() -> None:
+def test_the_index_by_observations() -> None:
     assert [Every().due(n, 6).test for n in range(1, 10)] == [max(n - 5, 0) for n in range(1, 10)]
+
+
+@pytest.mark.parametrize("rule", [UCBbr, OptimalityGap, PRB, DeltaCB, DeltaES, AcquisitionThreshold])
+def test_all_rules_test_after_every_observation_while_they_are_few_and_then_thin_out(rule: type[Rule]) -> None:
+    schedule = rule(0.1).schedule
+    assert schedule == Thinning()
+    assert all(schedule.due(n, 6) == Every().due(n, 6) for n in range(1, 100))
+    # The number of tests is what a long search costs, and the next one is what a stop may wait for.
+    assert schedule.due(2000, 6).test == 154
+    for n in range(100, 20_000, 7):
+        following = schedule.due(n, 6).following
+        assert following is not None
+        assert following <= 1.05 * n + 1
 
 
 @given(SCHEDULES, st.integers(1, 50), st.integers(1, 300))
 def test_a_geometric_schedule_grows_by_its_ratio(schedule: Schedule, fewest: int, n: int) -> None:
     due = schedule.due(n, fewest)
+    assert due == Schedule.due(schedule, n, fewest)
     assert due.following is not None
     assert due.n_observations <= n < due.following
     if due.test and isinstance(schedule, Geometric):
@@ -101,6 +124,9 @@ def test_a_geometric_schedule_grows_by_its_ratio(schedule: Schedule, fewest: int
         (lambda: Geometric(0), "first must be an integer of at least 1, got 0"),
         (lambda: Geometric(ratio=1.0), r"ratio must be a number in \(1, 1000\), got 1\.0"),
         (lambda: Geometric(ratio=math.inf), "ratio must be .* got inf"),
+        (lambda: Thinning(0), "dense must be an integer of at least 1, got 0"),
+        (lambda: Thinning(2.5), r"dense must be .* got 2\.5"),  # pyright: ignore[reportArgumentType]
+        (lambda: Thinning(ratio=1.0), r"ratio must be a number in \(1, 1000\), got 1\.0"),
         (lambda: UCBbr(0.1, schedule=5), "schedule must be a schedule such as Every.5., got 5"),  # pyright: ignore[reportArgumentType]
         (lambda: PRB(0.1, schedule=Every), "schedule must be"),  # pyright: ignore[reportArgumentType]
         (lambda: UCBbr(0.1, horizon=1, schedule=PostHoc()), r"PostHoc\(\) has a horizon of its own.*horizon=1"),
@@ -199,7 +225,11 @@ def test_fewer_tests_never_have_a_larger_bound_at_the_same_data(
 
 
 @few
-@given(histories(least=8, most=14), st.sampled_from([Every(3), Every(4), Geometric(3, 1.6)]), st.booleans())
+@given(
+    histories(least=8, most=14),
+    st.sampled_from([Every(3), Every(4), Geometric(3, 1.6), Thinning(5, 1.4)]),
+    st.booleans(),
+)
 def test_between_two_tests_the_last_one_stands(history: History, schedule: Schedule, estimated: bool) -> None:
     """Told one by one, all at once, or in jumps over the numbers that are due."""
     options = {"hyperparameters": "map"} if estimated else declared(history.space)
@@ -324,12 +354,18 @@ def test_a_search_is_not_stopped_by_a_test_of_finished_ones(rule: Rule) -> None:
     [
         (
             {},
+            "0.045 for tests after every observation up to 100, then each at 1.05 times as many, open-ended; "
+            "this was test 10 with 0.0002736; 0.0474 spent so far.",
+        ),
+        (
+            {"schedule": Every()},
             "0.045 for tests after every observation, open-ended; "
             "this was test 10 with 0.0002736; 0.0474 spent so far.",
         ),
         (
             {"horizon": 20},
-            "0.045 for tests after every observation, at most 20; this was test 10 with 0.00225; 0.0275 spent so far.",
+            "0.045 for tests after every observation up to 100, then each at 1.05 times as many, at most 20; "
+            "this was test 10 with 0.00225; 0.0275 spent so far.",
         ),
         (
             {"schedule": Every(5)},
@@ -353,7 +389,7 @@ def test_a_certificate_prints_the_ledger(options: Any, words: str) -> None:
     assert line in str(certificate).splitlines()
     assert line in str(Certificate.from_dict(certificate.to_dict())).splitlines()
     is_due = "; the next test is due at " in str(certificate).splitlines()[-1]
-    assert is_due == isinstance(options.get("schedule"), Every | Geometric)
+    assert is_due == (options.get("schedule") in (Every(5), Geometric(4, 1.5)))
 
 
 def test_a_finite_space_has_nothing_for_slopes_and_paths_leave_half_to_the_model() -> None:

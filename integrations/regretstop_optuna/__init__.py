@@ -1,6 +1,17 @@
 """Optuna: a GP-UCB sampler, and a callback that stops a study when it is good enough."""
 
+from importlib import import_module
+
+try:
+    import_module("optuna")
+except ModuleNotFoundError as error:
+    if error.name != "optuna":  # something that Optuna itself lacks
+        raise
+    message = "regretstop_optuna needs Optuna: pip install 'regretstop[optuna]'"
+    raise ModuleNotFoundError(message, name="optuna") from error
+
 from regretstop_optuna.callback import RegretBoundCallback
+from regretstop_optuna.check import check_study
 from regretstop_optuna.decision import certificate_of, should_stop
 from regretstop_optuna.plot import plot_regret_bound
 from regretstop_optuna.sampler import GPUCBSampler
@@ -9,6 +20,7 @@ __all__ = [
     "GPUCBSampler",
     "RegretBoundCallback",
     "certificate_of",
+    "check_study",
     "plot_regret_bound",
     "should_stop",
 ]

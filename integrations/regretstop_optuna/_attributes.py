@@ -1,26 +1,38 @@
 """What the package writes into a study, under which names, and how it is read back.
 
-    study user attribute    regretstop:certificate:<rule>:<trial>    every certificate
-    study user attribute    regretstop:decision:<rule>               the certificate that stopped
-    trial system attribute  regretstop:proposal                      a point being evaluated
+    study user attribute    regretstop:certificates      the latest certificate of each rule
+    study user attribute    regretstop:history           the bounds of each rule, as columns of numbers
+    study user attribute    regretstop:decision:<rule>   the certificate that stopped
+    trial system attribute  regretstop:proposal          a point being evaluated
+    trial system attribute  regretstop:independent       parameters that the storage does not give back as they were
 
-One key per trial and rule: concurrent processes write different keys, so none loses an entry.
+However many trials there are, a study has the first two, and one for each rule that stopped it: a decision has a key of
+its own, since concurrent processes that write under one key may lose what the other wrote. Under the first two that
+does no harm: what is lost there is written again.
+
+Studies of earlier versions have `regretstop:certificate:<rule>:<trial>` instead of the first two, for each trial. They
+are read, and no longer written.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from optuna.distributions import BaseDistribution
-from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from regretstop import Certificate, Rule
-from regretstop_optuna._storage import publish, user_attributes
+from regretstop import Certificate, Every, Rule, Thinning
+from regretstop_optuna._history import Row, from_columns, to_columns
 
-_CERTIFICATE = "regretstop:certificate:"
+LATEST = "regretstop:certificates"
+HISTORY = "regretstop:history"
+PROPOSAL = "regretstop:proposal"
+INDEPENDENT = "regretstop:independent"
 _DECISION = "regretstop:decision:"
-_PROPOSAL = "regretstop:proposal"
+_CERTIFICATE = "regretstop:certificate:"
+
+Attributes = Mapping[str, Any]
+"""The user attributes of a study."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,57 +42,113 @@ class StoredCertificate:
     trial: int
     certificate: Certificate
 
-
-def settings_of(rule: Rule) -> dict[str, str]:
-    """Return what distinguishes the rule from others of its class, apart from ε and δ."""
-    names = [f.name for f in dataclasses.fields(rule) if f.name not in ("epsilon", "delta")]
-    return {name: repr(getattr(rule, name)) for name in names}
-
-
-def store_certificate(study: Study, trial: int, certificate: Certificate) -> None:
-    """Keep the certificate that was computed after the trial."""
-    study.set_user_attr(f"{_CERTIFICATE}{certificate.rule}:{trial}", certificate.to_dict())
+    @property
+    def age(self) -> tuple[int, int]:
+        """Grows with what the certificate has seen, and then with the trial."""
+        return self.certificate.n_observations + self.certificate.n_excluded, self.trial
 
 
-def store_decision(study: Study, trial: int, certificate: Certificate, rule: Rule) -> None:
-    """Make the certificate the study's decision: every process that asks sees it."""
-    value = {"trial": trial, "settings": settings_of(rule), "certificate": certificate.to_dict()}
-    study.set_user_attr(f"{_DECISION}{certificate.rule}", value)
+# ---- The latest certificates ---------------------------------------------------------------------------------------
 
 
-def stored_certificates(study: Study, rule: str = "") -> list[StoredCertificate]:
-    """Return the stored certificates of the rule with this name, or of all, in order of trial."""
-    prefix = f"{_CERTIFICATE}{rule}:" if rule else _CERTIFICATE
-    found: list[StoredCertificate] = []
-    for key, value in user_attributes(study).items():
-        if key.startswith(prefix):
-            certificate = _read(value)
-            if certificate is not None:
-                found.append(StoredCertificate(int(key.rpartition(":")[2]), certificate))
-    return sorted(found, key=lambda stored: stored.trial)
+def latest_entry(trial: int, certificate: Certificate, rule: Rule) -> dict[str, Any]:
+    """Return what is stored of a rule's latest certificate; `until` is when the rule has another one at the latest."""
+    due = rule.schedule.due(certificate.n_observations, 1)
+    until = certificate.n_observations + 1 if due.following is None else due.following
+    return {"trial": trial, "until": until, "certificate": certificate.to_dict()}
 
 
-def latest_epsilon(study: Study) -> float | None:
-    """Return the smallest ε of the certificates of the last trial that has any; None if none bounds a regret.
+def latest_certificates(attributes: Attributes) -> dict[str, StoredCertificate]:
+    """Return the latest certificate of each rule, by the rule's name."""
+    values = {rule: (trial, value) for rule, trial, value in sorted(_earlier(attributes), key=lambda each: each[1])}
+    values |= {rule: (entry["trial"], entry["certificate"]) for rule, entry in attributes.get(LATEST, {}).items()}
+    read = {rule: (trial, _read(value)) for rule, (trial, value) in values.items()}
+    return {rule: StoredCertificate(trial, c) for rule, (trial, c) in read.items() if c is not None}
 
-    It is in the study, so that a resumed search goes on as it would have, and so do other processes.
+
+def latest_certificate(attributes: Attributes) -> StoredCertificate | None:
+    """Return the latest certificate of any rule; None if there is none."""
+    found = list(latest_certificates(attributes).values())
+    return max(reversed(found), key=lambda stored: stored.age) if found else None
+
+
+def latest_epsilon(attributes: Attributes) -> float | None:
+    """Return the smallest ε of the rules that are being asked; None if none of them bounds a regret.
+
+    It is in the study, so that a resumed search goes on as it would have, and so do other processes. A rule is being
+    asked if its certificate was not overdue when the latest of all was computed.
     """
-    found = [
-        (-int(key.rpartition(":")[2]), float(value["epsilon"]))
-        for key, value in user_attributes(study).items()
-        if key.startswith(_CERTIFICATE) and value.get("measure") == "regret"
-    ]
-    return min(found)[1] if found else None
+    entries = list(attributes.get(LATEST, {}).values())
+    if not entries:
+        earlier = list(_earlier(attributes))
+        last = max((trial for _, trial, _ in earlier), default=0)
+        values = [value for _, trial, value in earlier if trial == last]
+    else:
+        now = max(int(entry["certificate"]["n_observations"]) for entry in entries)
+        values = [entry["certificate"] for entry in entries if entry["until"] >= now]
+    return min((float(v["epsilon"]) for v in values if v.get("measure") == "regret"), default=None)
 
 
-def stored_decisions(study: Study, rule: Rule | None = None) -> list[StoredCertificate]:
+# ---- The history ---------------------------------------------------------------------------------------------------
+
+
+def stored_rows(attributes: Attributes, rule: str) -> list[Row]:
+    """Return the rows of the rule's history, in order."""
+    columns = attributes.get(HISTORY, {}).get(rule)
+    return [] if columns is None else from_columns(columns)
+
+
+def with_rows(attributes: Attributes, rule: str, rows: Iterable[Row]) -> dict[str, Any]:
+    """Return the value of the history's attribute in which the rule has these rows, and others have theirs."""
+    return {**attributes.get(HISTORY, {}), rule: to_columns(rows)}
+
+
+def bounds_after(attributes: Attributes, rule: str) -> dict[int, tuple[float, float]]:
+    """Return the bound and the certified gap that were known after a trial, by its number, in order.
+
+    Those of the latest certificate and of decisions are exact, the others have four digits.
+    """
+    exact: list[StoredCertificate] = []
+    for name, trial, value in _earlier(attributes):
+        certificate = _read(value) if name == rule else None
+        if certificate is not None:
+            exact.append(StoredCertificate(trial, certificate))
+    exact += [stored for name, stored in latest_certificates(attributes).items() if name == rule]
+    exact += [stored for stored in stored_decisions(attributes) if stored.certificate.rule == rule]
+    found = {row.trial: (row.bound, row.gap) for row in stored_rows(attributes, rule)}
+    found |= {stored.trial: (stored.certificate.bound, stored.certificate.optimality_gap) for stored in exact}
+    return dict(sorted(found.items()))
+
+
+def _earlier(attributes: Attributes) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
+    """Yield rule, trial and certificate of what earlier versions stored."""
+    for key, value in attributes.items():
+        if key.startswith(_CERTIFICATE):
+            rule, _, trial = key.removeprefix(_CERTIFICATE).rpartition(":")
+            yield rule, int(trial), value
+
+
+# ---- Decisions -----------------------------------------------------------------------------------------------------
+
+
+def decision_key(rule: str) -> str:
+    """Return the name of the attribute that holds the rule's decision."""
+    return f"{_DECISION}{rule}"
+
+
+def decision_entry(trial: int, certificate: Certificate, rule: Rule) -> dict[str, Any]:
+    """Return what is stored of a decision."""
+    return {"trial": trial, "settings": _settings_of(rule), "certificate": certificate.to_dict()}
+
+
+def stored_decisions(attributes: Attributes, rule: Rule | None = None) -> list[StoredCertificate]:
     """Return the decisions in order of trial: all of them, or those that satisfy `rule` now.
 
     A decision satisfies a rule if it was made by the same rule with the same settings, its bound is
     below the rule's ε, and it risked no more than the rule's δ.
     """
     found: list[StoredCertificate] = []
-    for key, value in user_attributes(study).items():
+    for key, value in attributes.items():
         if not key.startswith(_DECISION):
             continue
         certificate = _read(value["certificate"])
@@ -88,12 +156,27 @@ def stored_decisions(study: Study, rule: Rule | None = None) -> list[StoredCerti
             continue
         if rule is None or (
             certificate.rule == type(rule).__name__
-            and value["settings"] == settings_of(rule)
+            and _have_same_settings(value["settings"], rule)
             and certificate.bound < rule.epsilon
             and certificate.delta <= rule.delta
         ):
             found.append(StoredCertificate(value["trial"], certificate))
     return sorted(found, key=lambda stored: stored.trial)
+
+
+def _settings_of(rule: Rule) -> dict[str, str]:
+    """Return what distinguishes the rule from others of its class, apart from ε and δ."""
+    names = [f.name for f in dataclasses.fields(rule) if f.name not in ("epsilon", "delta")]
+    return {name: repr(getattr(rule, name)) for name in names}
+
+
+def _have_same_settings(stored: Mapping[str, str], rule: Rule) -> bool:
+    settings = _settings_of(rule)
+    # Decisions of earlier versions were made by what was the default then. Each of its tests has no more risk than that
+    # of the present default at the same observations.
+    if rule.schedule == Thinning() and stored.get("schedule") == repr(Every()):
+        settings["schedule"] = repr(Every())
+    return settings == stored
 
 
 def _read(value: Mapping[str, Any]) -> Certificate | None:
@@ -104,18 +187,15 @@ def _read(value: Mapping[str, Any]) -> Certificate | None:
         return None
 
 
-def publish_proposal(
-    study: Study,
-    trial: FrozenTrial,
-    params: Mapping[str, Any],
-    distributions: Mapping[str, BaseDistribution],
-) -> None:
-    """Show the point that the trial is about to evaluate to all other threads and processes.
+# ---- Trials --------------------------------------------------------------------------------------------------------
+
+
+def proposal_of(params: Mapping[str, Any], distributions: Mapping[str, BaseDistribution]) -> dict[str, float]:
+    """Return what is published of a point that a trial is about to evaluate.
 
     Values go in Optuna's internal form, plain numbers: a category need not be JSON.
     """
-    internal = {name: float(distributions[name].to_internal_repr(value)) for name, value in params.items()}
-    publish(study, trial, _PROPOSAL, internal)
+    return {name: float(distributions[name].to_internal_repr(value)) for name, value in params.items()}
 
 
 def point_of(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
@@ -124,13 +204,13 @@ def point_of(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) 
     A suggested value counts before an enqueued one, and that before the published proposal: Optuna
     prefers them in this order, and a proposal is there before the first value is suggested.
     """
-    proposal: Mapping[str, float] = trial.system_attrs.get(_PROPOSAL, {})
+    proposal: Mapping[str, float] = trial.system_attrs.get(PROPOSAL, {})
     proposed = {
         name: distributions[name].to_external_repr(value) for name, value in proposal.items() if name in distributions
     }
     return proposed | trial.system_attrs.get("fixed_params", {}) | trial.params
 
 
-def latest(stored: Sequence[StoredCertificate]) -> Certificate | None:
-    """Return the last certificate, None if there is none."""
-    return stored[-1].certificate if stored else None
+def independent_names(trial: FrozenTrial) -> set[str]:
+    """Return the parameters that were sampled apart because the storage does not give their choices back."""
+    return set(trial.system_attrs.get(INDEPENDENT, ()))

@@ -4,16 +4,17 @@ import contextlib
 import threading
 from typing import Any, Literal
 
+from optuna.exceptions import StorageInternalError
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from regretstop import Kernel, Rule, Surrogate
 from regretstop.rules.default import check_repeated, resolve_rule
 from regretstop.surrogate import Treatment
-from regretstop_optuna._certify import require_one_objective
 from regretstop_optuna._logging import logger
 from regretstop_optuna._models import Models
-from regretstop_optuna.decision import assess, models_of, standing_decision
+from regretstop_optuna.check import check_study
+from regretstop_optuna.decision import decide, models_of
 
 
 class RegretBoundCallback:
@@ -26,10 +27,13 @@ class RegretBoundCallback:
         study.optimize(objective, n_trials=256, callbacks=[RegretBoundCallback(epsilon=0.01)])
 
     It works with any sampler, any number of threads, and several processes on one storage: the
-    decision is stored in the study, and every worker ends after its current trial. So are all
-    certificates, one per trial, for `plot_regret_bound` and `certificate_of`. A stored decision
-    counts later on only if it satisfies the rule, ε and δ of that time. To spend no trial at all
-    on a study that is already certified, ask `should_stop` before `optimize`.
+    decision is stored in the study, and every worker ends after its current trial. So are the latest
+    certificate of each rule and a short history of the bounds, for `certificate_of` and
+    `plot_regret_bound`: two attributes and one for each decision, however many trials there are. A
+    storage that refuses a write, or cannot be read, ends no worker: a warning says so once, and it is
+    tried again after the next trial. A stored decision counts later on only if it satisfies the rule,
+    ε and δ of that time. To spend no trial at all on a study that is already certified, ask
+    `should_stop` before `optimize`.
 
     Failed, pruned and infinite trials are no observations. A study with conditional or re-ranged
     parameters, or with constraints, is not certified; the reason is logged once and stands in the
@@ -57,7 +61,7 @@ class RegretBoundCallback:
 
     Raises:
         ValueError: If an argument is out of its range; on the first call if the study has several
-            objectives.
+            objectives, of which `check_study` tells before the first trial.
     """
 
     def __init__(
@@ -83,6 +87,7 @@ class RegretBoundCallback:
             seed=0,
         )
         self._announced = False
+        self._has_warned = False
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -97,21 +102,24 @@ class RegretBoundCallback:
 
         Up to `n_jobs` threads call at once: one of them decides, the others find the decision.
         """
-        require_one_objective(study)
+        check_study(study)
         with self._lock:
-            if not self._decided(study, trial.number):
+            if not self._is_decided(study, trial.number):
                 return
         # Outside `optimize` there is no loop to stop; the loop's owner asks `should_stop`.
         with contextlib.suppress(RuntimeError):
             study.stop()
 
-    def _decided(self, study: Study, trial: int) -> bool:
-        decision = standing_decision(study, self._rule)
-        if decision is None:
-            certificate = assess(study, trial, self._rule, models_of(study) or self._models)
-            self._announced |= certificate.stop
-            return certificate.stop
-        if not self._announced:
-            self._announced = True
-            logger.info(f"The study stops as decided before: {decision.summary()}")
-        return True
+    def _is_decided(self, study: Study, trial: int) -> bool:
+        try:
+            decision = decide(study, self._rule, models_of(study) or self._models, trial)
+        except StorageInternalError as error:
+            # Others may keep a database locked for longer than this worker waits. The next call sees what was missed.
+            if not self._has_warned:
+                self._has_warned = True
+                logger.warning(f"The study could not be read after trial {trial}, and is not assessed there: {error}")
+            return False
+        if decision.is_standing and not self._announced:
+            logger.info(f"The study stops as decided before: {decision.certificate.summary()}")
+        self._announced |= decision.certificate.stop
+        return decision.certificate.stop

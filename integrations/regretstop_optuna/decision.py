@@ -1,15 +1,20 @@
 """Whether a study may stop: from what it holds, or from a decision that was stored in it."""
 
+from dataclasses import dataclass
+
 from optuna.study import Study
 
 from regretstop import Certificate, Rule
 from regretstop.rules.default import check_repeated, resolve_rule
 from regretstop_optuna import _attributes as attributes
-from regretstop_optuna._certify import certify, obstacle_of, require_one_objective
-from regretstop_optuna._joint import joint_distributions
+from regretstop_optuna._certify import certify
+from regretstop_optuna._digest import View
 from regretstop_optuna._logging import logger
+from regretstop_optuna._memory import Memory, memory_of
 from regretstop_optuna._models import Models
-from regretstop_optuna._storage import all_trials
+from regretstop_optuna._storage import user_attributes
+from regretstop_optuna._write import attributes_of, store_certificate, store_decision
+from regretstop_optuna.check import check_study
 from regretstop_optuna.sampler import GPUCBSampler
 
 
@@ -46,17 +51,16 @@ def should_stop(
         ValueError: If ε or δ is out of its range, the rule is for finished searches, or the study has several
             objectives.
     """
-    require_one_objective(study)
+    check_study(study)
+    memory = memory_of(study)
+    view = memory.view(study)
     if epsilon is None and rule is None:
-        return standing_decision(study) is not None
+        return _standing(study, memory, view) is not None
     rule = resolve_rule(epsilon, delta, rule)
     check_repeated(rule)
-    if standing_decision(study, rule) is not None:
-        return True
-    finished = [t.number for t in all_trials(study) if t.state.is_finished()]
-    if not finished:
+    if not view.observations:
         return False
-    return assess(study, max(finished), rule, models_of(study) or Models(seed=0)).stop
+    return decide(study, rule, models_of(study) or memory.models).certificate.stop
 
 
 def certificate_of(study: Study, rule: Rule | None = None) -> Certificate | None:
@@ -73,23 +77,57 @@ def certificate_of(study: Study, rule: Rule | None = None) -> Certificate | None
     Raises:
         ValueError: If it is no rule, or the study has several objectives.
     """
+    memory = memory_of(study)
     if rule is not None:
-        require_one_objective(study)
-        return certify(study, resolve_rule(None, None, rule), models_of(study) or Models(seed=0)).certificate
-    return standing_decision(study) or attributes.latest(attributes.stored_certificates(study))
+        check_study(study)
+        rule = resolve_rule(None, None, rule)
+        return certify(study, memory.view(study), rule, models_of(study) or memory.models).certificate
+    standing = _standing(study, memory, memory.view(study))
+    if standing is not None:
+        return standing
+    latest = attributes.latest_certificate(user_attributes(study))
+    return None if latest is None else latest.certificate
 
 
-def standing_decision(study: Study, rule: Rule | None = None) -> Certificate | None:
-    """Return the last decision, of any rule or to the satisfaction of `rule`; None if there is none.
+@dataclass(frozen=True)
+class Decision:
+    """What is decided of a study.
 
-    A decision falls once the study shows that its space is not the one that was modelled: after a
-    resumption with another range, say.
+    Attributes:
+        certificate: What it rests on; the study is to stop if that says so.
+        is_standing: Whether it was decided before.
     """
-    decision = attributes.latest(attributes.stored_decisions(study, rule))
-    if decision is None:
-        return None
-    trials = all_trials(study)
-    return None if obstacle_of(trials, joint_distributions(trials)) else decision
+
+    certificate: Certificate
+    is_standing: bool
+
+
+def decide(study: Study, rule: Rule, models: Models, trial: int | None = None) -> Decision:
+    """Return the decision that the study holds to the satisfaction of the rule, or else make and store one.
+
+    Args:
+        study: The study, with a finished trial.
+        rule: The stopping rule.
+        models: What to assess the study with.
+        trial: Number of the trial after which it is; the last finished one if None.
+    """
+    memory = memory_of(study)
+    view = memory.view(study)
+    standing = _standing(study, memory, view, rule)
+    if standing is not None:
+        return Decision(standing, is_standing=True)
+    assessment = certify(study, view, rule, models)
+    certificate = assessment.certificate
+    if assessment.obstacle is not None:
+        previous = attributes.latest_certificates(user_attributes(study)).get(certificate.rule)
+        if previous is None or previous.certificate.reason != certificate.reason:
+            logger.warning(f"No regret bound for the study: {certificate.reason}. It runs on.")
+    trial = view.observations[-1].number if trial is None else trial
+    store_certificate(study, memory, trial, certificate, rule)
+    if certificate.stop:
+        store_decision(study, memory, trial, certificate, rule)
+        logger.info(f"The study stops: {certificate.summary()}")
+    return Decision(certificate, is_standing=False)
 
 
 def models_of(study: Study) -> Models | None:
@@ -97,16 +135,11 @@ def models_of(study: Study) -> Models | None:
     return study.sampler.models if isinstance(study.sampler, GPUCBSampler) else None
 
 
-def assess(study: Study, trial: int, rule: Rule, models: Models) -> Certificate:
-    """Compute the certificate after the trial and store it; if it stops, decide and say so."""
-    assessment = certify(study, rule, models)
-    certificate = assessment.certificate
-    if assessment.obstacle is not None:
-        previous = attributes.latest(attributes.stored_certificates(study, certificate.rule))
-        if previous is None or previous.reason != certificate.reason:
-            logger.warning(f"No regret bound for the study: {certificate.reason}. It runs on.")
-    attributes.store_certificate(study, trial, certificate)
-    if certificate.stop:
-        attributes.store_decision(study, trial, certificate, rule)
-        logger.info(f"The study stops: {certificate.summary()}")
-    return certificate
+def _standing(study: Study, memory: Memory, view: View, rule: Rule | None = None) -> Certificate | None:
+    """Return the last decision, of any rule or to the satisfaction of `rule`; None if there is none.
+
+    A decision falls once the study shows that its space is not the one that was modelled: after a
+    resumption with another range, say.
+    """
+    decisions = attributes.stored_decisions(attributes_of(study, memory), rule)
+    return decisions[-1].certificate if decisions and view.obstacle is None else None

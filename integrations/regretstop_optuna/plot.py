@@ -4,12 +4,13 @@ import math
 from typing import TYPE_CHECKING
 
 from optuna.study import Study, StudyDirection
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import FrozenTrial
 
 from regretstop.plotting import BoundHistory, draw_plotly
 from regretstop_optuna import _attributes as attributes
-from regretstop_optuna._certify import require_one_objective
-from regretstop_optuna._storage import all_trials
+from regretstop_optuna._observations import has_value
+from regretstop_optuna._storage import all_trials, user_attributes
+from regretstop_optuna.check import check_study
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure  # pyright: ignore[reportMissingTypeStubs]
@@ -36,23 +37,27 @@ def bound_history(study: Study) -> BoundHistory:
     Raises:
         ValueError: If the study holds no bounds, or has several objectives.
     """
-    require_one_objective(study)
-    last = attributes.latest(attributes.stored_certificates(study))
-    if last is None:
+    check_study(study)
+    stored = user_attributes(study)
+    latest = attributes.latest_certificate(stored)
+    if latest is None:
         raise ValueError(f"study {study.study_name!r} holds no regret bounds: run it with RegretBoundCallback")
-    stored = attributes.stored_certificates(study, last.rule)
-    certificates = {after.trial: after.certificate for after in stored}
+    last = latest.certificate
     decisions = [
         decision
-        for decision in attributes.stored_decisions(study)
+        for decision in attributes.stored_decisions(stored)
         if decision.certificate.rule == last.rule and decision.certificate.bound < last.epsilon
     ]
     finished = [t for t in all_trials(study) if t.state.is_finished()]
-    found = [certificates.get(t.number) for t in finished]
+    after = attributes.bounds_after(stored, last.rule)
+    found: list[tuple[float, float]] = []
+    for trial in finished:
+        # Between two tests the last one stands.
+        found.append(after.get(trial.number, found[-1] if found else (math.nan, math.nan)))
     return BoundHistory(
         trials=[t.number for t in finished],
-        bounds=[math.nan if c is None else c.bound for c in found],
-        gaps=[math.nan if c is None else c.optimality_gap for c in found],
+        bounds=[bound for bound, _ in found],
+        gaps=[gap for _, gap in found],
         values=[_value(t) for t in finished],
         epsilon=last.epsilon,
         rule=last.rule,
@@ -63,6 +68,4 @@ def bound_history(study: Study) -> BoundHistory:
 
 def _value(trial: FrozenTrial) -> float:
     """Return the observed value, NaN for a trial that is no observation."""
-    if trial.state != TrialState.COMPLETE or trial.value is None or math.isinf(trial.value):
-        return math.nan
-    return trial.value
+    return math.nan if trial.value is None or not has_value(trial) else trial.value

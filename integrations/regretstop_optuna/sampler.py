@@ -10,13 +10,15 @@ from optuna.trial import FrozenTrial, TrialState
 
 from regretstop import Kernel, Surrogate
 from regretstop.surrogate import Treatment
-from regretstop_optuna._attributes import latest_epsilon, publish_proposal
-from regretstop_optuna._certify import require_one_objective
-from regretstop_optuna._joint import joint_distributions
+from regretstop_optuna._attributes import INDEPENDENT, PROPOSAL, latest_epsilon, proposal_of
 from regretstop_optuna._logging import logger
+from regretstop_optuna._memory import memory_of, view_of
 from regretstop_optuna._models import Models
-from regretstop_optuna._observations import n_observations, observations, running_points
-from regretstop_optuna._storage import all_trials
+from regretstop_optuna._observations import running_points
+from regretstop_optuna._space import as_recorded, is_of_plain_values, is_single, survives_json
+from regretstop_optuna._storage import keeps_objects, user_attributes
+from regretstop_optuna._write import try_to_publish
+from regretstop_optuna.check import check_study
 
 
 class GPUCBSampler(BaseSampler):
@@ -96,7 +98,7 @@ class GPUCBSampler(BaseSampler):
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
         """Refuse a multi-objective study before its first trial runs."""
-        require_one_objective(study)
+        check_study(study)
         self._independent_sampler.before_trial(study, trial)
 
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
@@ -104,27 +106,38 @@ class GPUCBSampler(BaseSampler):
         self._independent_sampler.after_trial(study, trial, state, values)
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        """Return the distributions that all completed trials have in common."""
-        return joint_distributions(all_trials(study))
+        """Return the distributions that all completed trials have in common.
+
+        A storage that keeps JSON gives a tuple among the choices back as a list, and Optuna ends the study where the
+        objective suggests the tuple again. Which of the two it suggests is known once it has suggested it here.
+        """
+        memory = memory_of(study)
+        joint = memory.view(study).joint
+        return {
+            name: distribution
+            for name, distribution in joint.items()
+            if keeps_objects(study) or is_of_plain_values(distribution) or memory.given.get(name) == distribution
+        }
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
         """Return the next point, which is then visible to every other thread and process."""
-        require_one_objective(study)
+        check_study(study)
         if not search_space:
             return {}
         with self.models.lock:
-            trials = all_trials(study)
+            memory = memory_of(study)
+            view = memory.view(study)
             model = self.models.get(study, search_space)
-            model.replace_history(observations(trials), running_points(trials, search_space, but=trial))
-            epsilon = latest_epsilon(study) if model.needs_epsilon else None
+            model.replace_history(view.observations, running_points(view.trials, search_space, view.longest, but=trial))
+            epsilon = latest_epsilon(user_attributes(study)) if model.needs_epsilon else None
             try:
                 params = model.ask(epsilon=epsilon)
             except (ArithmeticError, ValueError) as error:
                 self._warn_of_failure(trial, error)
                 return {}
-            publish_proposal(study, trial, params, search_space)
+            try_to_publish(study, memory, trial, PROPOSAL, proposal_of(params, search_space))
             return params
 
     def sample_independent(
@@ -135,21 +148,36 @@ class GPUCBSampler(BaseSampler):
         param_distribution: BaseDistribution,
     ) -> Any:
         """Return a value of one parameter that is not sampled jointly."""
-        require_one_objective(study)
-        if not self._warned_of_independent:
+        check_study(study)
+        if not keeps_objects(study) and not is_of_plain_values(param_distribution):
+            self._remember(study, trial, param_name, param_distribution)
+        if not self._warned_of_independent and not is_single(param_distribution):
             self._warn_if_not_joint(study, trial, param_name, param_distribution)
-        return self._independent_sampler.sample_independent(study, trial, param_name, param_distribution)
+        value = self._independent_sampler.sample_independent(study, trial, param_name, param_distribution)
+        # Or the objective would see a choice that the model, which reads the records, takes for another.
+        return as_recorded(param_distribution, value)
+
+    def _remember(self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution) -> None:
+        """Remember what the objective suggests, and make it known if the storage will not give it back."""
+        memory = memory_of(study)
+        memory.given[name] = distribution
+        if not survives_json(distribution):
+            names = sorted({*trial.system_attrs.get(INDEPENDENT, ()), name})
+            try_to_publish(study, memory, trial, INDEPENDENT, names)
 
     def _warn_if_not_joint(self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution) -> None:
-        trials = all_trials(study)
+        view = view_of(study)
         # A trial that began before the first one was completed samples everything here.
-        if not n_observations(trials) or joint_distributions(trials).get(name) == distribution:
+        if not view.n_observations or view.joint.get(name) == distribution:
             return
         self._warned_of_independent = True
+        if keeps_objects(study) or survives_json(distribution):
+            why = "it is conditional, or its range has changed, so the completed trials do not have it in common"
+        else:
+            why = "the storage gives its choices back as others (a tuple comes back as a list)"
         logger.warning(
             f"Parameter {name!r} of trial {trial.number} is sampled by "
-            f"{type(self._independent_sampler).__name__} and not by the model: it is conditional, "
-            "or its range has changed, so the completed trials do not have it in common. Further "
+            f"{type(self._independent_sampler).__name__} and not by the model: {why}. Further "
             "ones of this kind are too, without another warning. The search is less efficient, and "
             "no regret bound is certified for such a study."
         )

@@ -30,8 +30,11 @@ def certify(log: TrialLog, rule: Rule) -> tuple[TrialCertificate, str | None]:
 
 def _named(log: TrialLog, certificate: Certificate) -> TrialCertificate:
     found = [(i, r) for i, r in log.trials.items() if r.number == certificate.incumbent]
-    trial_id, config = (found[0][0], found[0][1].config) if found else (None, None)
-    return TrialCertificate.about(certificate, trial_id, config)
+    if not found or log.space is None:
+        return TrialCertificate.about(certificate, None, None)
+    trial_id, record = found[0]
+    # Of an evaluation from elsewhere the record has all that was given.
+    return TrialCertificate.about(certificate, trial_id, log.space.nested(record.config))
 
 
 def _said(log: TrialLog, rule: Rule) -> set[str]:

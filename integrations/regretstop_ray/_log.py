@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
+import numpy as np
+
 from regretstop import GPUCB, Observation, Rule
 from regretstop_ray._model import Model
 from regretstop_ray._space import SearchSpace
@@ -136,6 +138,14 @@ class TrialLog:
         if self.max_t is not None and (self.max_t, self.time_attr) != (max_t, time_attr):
             raise ValueError(f"max_t was declared as {self.max_t!r} {self.time_attr} before, got {max_t!r} {time_attr}")
         self.max_t, self.time_attr = max_t, time_attr
+
+    def begin(self) -> None:
+        """Forget the running trials of an experiment that was ended: nobody evaluates their points any more.
+
+        Where it is the same experiment that goes on, the state that Tune restores next brings them back.
+        """
+        for trial_id in list(self.trials):
+            self.drop(trial_id)
 
     def start(self, trial_id: str, config: Mapping[str, Any]) -> None:
         """Record that a trial is about to run."""
@@ -264,7 +274,8 @@ def check_objective(metric: Any, mode: Any) -> None:
 
 
 def _number(value: Any) -> float:
-    if isinstance(value, bool) or not hasattr(value, "__float__"):
+    # NumPy would make a float of strings, and of complex numbers.
+    if isinstance(value, bool | np.bool_ | str | np.complexfloating) or not hasattr(value, "__float__"):
         return math.nan
     try:
         return float(value)

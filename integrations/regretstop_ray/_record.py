@@ -6,6 +6,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+from regretstop.numeric import to_python
 from regretstop_ray._log import TrialLog
 
 RECORD = "regret_bound.json"
@@ -48,6 +49,11 @@ def write_record(log: TrialLog, directory: str) -> None:
     """Write the record in one piece: a reader never sees half of it."""
     path = Path(directory, RECORD)
     draft = path.with_name(f".{uuid.uuid4().hex}-{RECORD}")
-    # A configuration may hold what JSON cannot say.
-    draft.write_text(json.dumps(record_of(log), indent=1, default=repr), encoding="utf-8")
+    draft.write_text(json.dumps(record_of(log), indent=1, default=_said), encoding="utf-8")
     os.replace(draft, path)
+
+
+def _said(value: Any) -> Any:
+    """Return what JSON can say of a value of a configuration: NumPy's as Python's, other objects in words."""
+    known = to_python(value)
+    return repr(value) if known is value else known

@@ -14,48 +14,19 @@
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+import numpy as np
 from ray.tune.search import sample
-from ray.tune.search.variant_generator import parse_spec_vars
 
 from regretstop import Categorical, Float, Int, Space
+from regretstop.numeric import to_python
+from regretstop_ray._axis import Axis, nearly_whole
+from regretstop_ray._given import hides
+from regretstop_ray._paths import Path, leads, lookup, name_of, unresolved
 
-Path = tuple[Any, ...]
 Parameter = Float | Int | Categorical
-
-
-@dataclass(frozen=True)
-class _Axis:
-    """One tunable value.
-
-    Attributes:
-        path: The keys that lead to it in a configuration.
-        domain: Tune's domain.
-        parameter: The same for the model.
-        unit: Where the model counts multiples of Tune's q: q. None where it sees the value itself.
-    """
-
-    path: Path
-    domain: sample.Domain
-    parameter: Parameter
-    unit: float | int | None
-
-    def value(self, modelled: Any) -> Any:
-        """Return the value that a configuration holds, of the type that Tune's own sampling gives it."""
-        if self.unit is None:
-            return self.domain.cast(modelled)
-        # In decimal, as for steps: 3 × 0.1 is 0.3.
-        return self.domain.cast(Decimal(repr(self.unit)) * modelled)
-
-    def modelled(self, value: Any) -> Any:
-        """Return what the model sees of a value; what is no number is left to the model to refuse."""
-        if self.unit is None or isinstance(value, bool) or not isinstance(value, int | float):
-            return value
-        return _nearly_whole(value / self.unit)  # or 0.3 / 0.1 would be another point than 3
 
 
 class SearchSpace:
@@ -75,7 +46,7 @@ class SearchSpace:
     def __init__(self, spec: Mapping[str, Any]) -> None:
         domains, grids = unresolved(spec)
         if grids:
-            names = ", ".join(repr(_name(path)) for path, _ in grids)
+            names = ", ".join(repr(name_of(path)) for path, _ in grids)
             raise ValueError(
                 f"grid search ({names}) cannot be combined with a search algorithm: use tune.choice instead"
             )
@@ -87,9 +58,9 @@ class SearchSpace:
         for path, _ in domains:
             if any("/" in str(key) for key in path):
                 raise ValueError(
-                    f"the key of parameter {_name(path)!r} contains '/', which joins nested keys in results"
+                    f"the key of parameter {name_of(path)!r} contains '/', which joins nested keys in results"
                 )
-        self._axes = {_name(path): _axis(path, domain) for path, domain in domains}
+        self._axes = {name_of(path): _axis(path, domain) for path, domain in domains}
         self.space = Space({name: axis.parameter for name, axis in self._axes.items()})
         self.template = cast("dict[str, Any]", _pruned(dict(spec), (), [path for path, _ in domains]))
 
@@ -104,12 +75,17 @@ class SearchSpace:
     def __reduce__(self) -> tuple[type["SearchSpace"], tuple[dict[str, Any]]]:
         return SearchSpace, (self.template,)
 
-    def config(self, params: Mapping[str, Any]) -> dict[str, Any]:
+    def config(self, params: Mapping[str, Any], given: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return the tunable part of a configuration, nested, for a point of the model.
 
         A list that holds something tunable is returned whole: Tune cannot merge into lists.
+
+        Args:
+            params: The point.
+            given: Values that stand in the configuration as they are, in place of those of the point.
         """
         values = {self._axes[name].path: self._axes[name].value(v) for name, v in params.items()}
+        values |= {self._axes[name].path: v for name, v in (given or {}).items()}
         return _filled(self.template, (), values)
 
     def params(self, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -131,66 +107,55 @@ class SearchSpace:
             config: Nested, or with keys joined by "/".
             prefix: Keys that lead to the configuration: ("config",) in a result.
         """
-        values = {a.path: v for a in self._axes.values() for v in lookup(config, (*prefix, *a.path))}
+        values = {a.path: a.native(v) for a in self._axes.values() for v in lookup(config, (*prefix, *a.path))}
         return _filled(self.template, (), values) if len(values) == len(self._axes) else {}
 
-    def check_point(self, label: str, config: Mapping[str, Any]) -> None:
-        """Raise ValueError unless the configuration has a value for every parameter and for nothing else."""
-        missing = [name for name, axis in self._axes.items() if not list(lookup(config, axis.path))]
-        if missing:
-            raise ValueError(f"{label} must have a value for every parameter, got none for {', '.join(missing)}")
-        unknown = [name for name in config if all(str(a.path[0]) != name.split("/")[0] for a in self._axes.values())]
-        if unknown:
-            raise ValueError(f"{label} has no such parameters: {', '.join(map(repr, unknown))}")
+    def tunable(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values that a configuration has for parameters, by their names, as Tune would sample them.
+
+        Args:
+            config: Nested, or with keys joined by "/".
+        """
+        return {name: axis.native(v) for name, axis in self._axes.items() for v in lookup(config, axis.path)}
+
+    def check_values(self, label: str, config: Mapping[str, Any]) -> None:
+        """Raise ValueError if a configuration has a value that is none of its parameter, outside its range or not."""
+        params = self.params(config)
         try:
-            self.space.encode(self.params(config))
+            self.space.encode(self.space.decode(np.full(self.space.dim, 0.5)) | params)
         except ValueError as error:
-            raise ValueError(f"{label}: {error}") from None
+            raise ValueError(f"{label}: {error}{self._hint(params)}") from None
+
+    def check_whole(self, label: str, config: Mapping[str, Any]) -> None:
+        """Raise ValueError unless a configuration has a value for every parameter."""
+        missing = self._axes.keys() - self.params(config).keys()
+        if missing:
+            names = ", ".join(name for name in self._axes if name in missing)
+            raise ValueError(f"{label} must have a value for every parameter, got none for {names}")
+
+    def _hint(self, params: Mapping[str, Any]) -> str:
+        wrong = [self.space[name] for name, value in params.items() if not self.space[name].contains(value)]
+        if not any(isinstance(parameter, Categorical) and hides(parameter.choices) for parameter in wrong):
+            return ""
+        return (
+            ". Tune hides choices from a searcher that are no Python numbers, strings, booleans or None: give it the "
+            "search space itself, GPUCBSearch(space=...)"
+        )
 
 
-def unresolved(spec: Mapping[str, Any]) -> tuple[list[tuple[Path, Any]], list[tuple[Path, Any]]]:
-    """Return the domains and the grid searches in a search space, each with its path."""
-    _, domains, grids = parse_spec_vars(dict(spec))
-    return domains, grids
-
-
-def lookup(mapping: Mapping[str, Any], path: Path) -> Iterator[Any]:
-    """Yield the value at a path of a mapping that may be nested or flattened; nothing if there is none."""
-    for length in range(len(path), 0, -1):
-        key = path[0] if length == 1 else _name(path[:length])
-        if key in mapping:
-            value = mapping[key]
-            for part in path[length:]:
-                try:
-                    value = value[part]
-                except (KeyError, IndexError, TypeError):
-                    return
-            yield value
-            return
-
-
-def metric_path(metric: str) -> Path:
-    """Return the path of a metric, which Tune names by its keys joined with "/"."""
-    return tuple(metric.split("/"))
-
-
-def _name(path: Path) -> str:
-    return "/".join(map(str, path))
-
-
-def _axis(path: Path, domain: sample.Domain) -> _Axis:
+def _axis(path: Path, domain: sample.Domain) -> Axis:
     try:
         parameter, unit = _parameter(domain)
     except ValueError as error:
-        raise ValueError(f"parameter {_name(path)!r}: {error}") from None
-    return _Axis(path, domain, parameter, unit)
+        raise ValueError(f"parameter {name_of(path)!r}: {error}") from None
+    return Axis(path, domain, parameter, unit)
 
 
 def _parameter(domain: sample.Domain) -> tuple[Parameter, float | int | None]:
     sampler = domain.get_sampler()
     q = None
     if isinstance(sampler, sample.Quantized):
-        q, sampler = sampler.q, sampler.get_sampler()
+        q, sampler = cast("float", to_python(sampler.q)), sampler.get_sampler()
         if not q > 0:
             raise ValueError(f"q must be positive, got q={q!r}")
     log = isinstance(sampler, sample.LogUniform)
@@ -223,14 +188,10 @@ def _parameter(domain: sample.Domain) -> tuple[Parameter, float | int | None]:
 
 def _multiples(domain: sample.Float | sample.Integer, q: float) -> tuple[int, int]:
     """Return the first and the last k with k q in the domain, forgiving rounding errors as Tune does."""
-    first, last = (_nearly_whole(bound / q) for bound in (domain.lower, domain.upper))
+    first, last = (nearly_whole(bound / q) for bound in (domain.lower, domain.upper))
     if math.ceil(first) > math.floor(last):
         raise ValueError(f"no multiple of q={q!r} lies in [{domain.lower!r}, {domain.upper!r}]")
     return math.ceil(first), math.floor(last)
-
-
-def _nearly_whole(ratio: float) -> float:
-    return round(ratio) if math.isclose(ratio, round(ratio)) else ratio
 
 
 def _flat_choices(categories: Sequence[Any]) -> Sequence[Any]:
@@ -247,7 +208,7 @@ def _pruned(node: Any, path: Path, paths: Sequence[Path]) -> Any:
     if not isinstance(node, dict):
         return node
     children = cast("dict[Any, Any]", node).items()
-    return {k: _pruned(v, (*path, k), paths) for k, v in children if _leads(paths, (*path, k))}
+    return {k: _pruned(v, (*path, k), paths) for k, v in children if leads(paths, (*path, k))}
 
 
 def _filled(node: Any, path: Path, values: Mapping[Path, Any]) -> Any:
@@ -256,11 +217,7 @@ def _filled(node: Any, path: Path, values: Mapping[Path, Any]) -> Any:
         return values[path]
     if isinstance(node, dict):
         return {k: _filled(v, (*path, k), values) for k, v in cast("dict[Any, Any]", node).items()}
-    if isinstance(node, list | tuple) and _leads(list(values), path):
+    if isinstance(node, list | tuple) and leads(list(values), path):
         parts = [_filled(v, (*path, i), values) for i, v in enumerate(cast("Sequence[Any]", node))]
         return parts if isinstance(node, list) else tuple(parts)
     return node
-
-
-def _leads(paths: Sequence[Path], prefix: Path) -> bool:
-    return any(path[: len(prefix)] == prefix for path in paths)

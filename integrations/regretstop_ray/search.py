@@ -7,16 +7,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
+from ray import cloudpickle
 from ray.tune.result import DEFAULT_METRIC
 from ray.tune.search import UNDEFINED_METRIC_MODE, UNDEFINED_SEARCH_SPACE, Searcher
 
 from regretstop import Kernel, Surrogate
 from regretstop.sobol import sobol_points
 from regretstop.surrogate import Treatment
+from regretstop_ray._given import check_names
 from regretstop_ray._log import TrialLog, check_objective
 from regretstop_ray._logging import logger
+from regretstop_ray._paths import lookup, metric_path, unresolved
 from regretstop_ray._record import write_record
-from regretstop_ray._space import SearchSpace, lookup, metric_path, unresolved
+from regretstop_ray._space import SearchSpace
 
 
 class GPUCBSearch(Searcher):
@@ -32,9 +35,11 @@ class GPUCBSearch(Searcher):
         space: A search space as for `tune.Tuner(param_space=...)`; taken from there if None.
         metric: Name of the metric; taken from `tune.TuneConfig` if None.
         mode: "min" or "max"; taken from `tune.TuneConfig` if None.
-        points_to_evaluate: Configurations to try first, nested as in the search space, each with a value for every
-            parameter.
-        evaluated_rewards: Their metric, where it is known: then they are not run again.
+        points_to_evaluate: Configurations to try first, nested as in the search space or with keys joined by "/", such
+            as the best one of another experiment. The search chooses the parameters that one lacks. Constants of the
+            search space may stand there as they are.
+        evaluated_rewards: Their metric, where it is known: then they are not run again, and each needs a value for
+            every parameter.
         beta: β of the acquisition μ + √β σ (4.0: two deviations), "theory" or "matched"; see `regretstop.GPUCB`.
         exceedance: ε in the units of the objective, or "rule" for that of its stopper: every other point
             is sought where something better by more than ε may still be; see `regretstop.GPUCB`. None for none, as
@@ -86,7 +91,8 @@ class GPUCBSearch(Searcher):
             "n_initial": n_initial_points,
             "seed": self._seed,
         }
-        self._space_is_given = space is not None
+        # With its constants, which the log has no need of.
+        self._spec = None if space is None else dict(space)
         given = None if space is None else SearchSpace(space)
         self.log = TrialLog(options, space=given, metric=metric, mode=mode)
         self._to_evaluate = [dict(point) for point in points_to_evaluate or ()]
@@ -97,8 +103,9 @@ class GPUCBSearch(Searcher):
                 f"got {evaluated_rewards!r}"
             )
         self._warned_of_failure = False
-        if space is not None:
-            self._check_points()
+        self._points_are_taken = False
+        if given is not None:
+            self._check_points(given)
 
     @staticmethod
     def convert_search_space(spec: Mapping[str, Any]) -> SearchSpace:
@@ -127,13 +134,17 @@ class GPUCBSearch(Searcher):
             name = type(self).__name__
             raise ValueError(UNDEFINED_METRIC_MODE.format(cls=name, metric=self._metric, mode=self._mode))
         self.log.metric, self.log.mode = self._metric, self._mode
-        if self._space_is_given:
-            return not any(unresolved(config))
+        self.log.begin()
+        if self._spec is not None:
+            if any(unresolved(config)):
+                return False
+            self._take_points(self._spec, config)
+            return True
         space = SearchSpace(config)
         if space != self.log.space:
             self.log.space = space
             self.log.version += 1
-        self._check_points()
+        self._take_points(config)
         return True
 
     def suggest(self, trial_id: str) -> Any:  # Tune's own annotation has no room for FINISHED
@@ -153,10 +164,11 @@ class GPUCBSearch(Searcher):
         decisions = [watcher.ends_the_search() for watcher in self.log.watchers]  # each of them is to know
         if any(decisions):
             return Searcher.FINISHED
-        if self._to_evaluate:
-            config = self.log.space.nested(self._to_evaluate.pop(0))
-        else:
-            config = self.log.space.config(self._next_point())
+        if not self._points_are_taken:  # Tune does not tell the search space of a search that has its own
+            self._take_points(self._spec or self.log.space.template)
+        space = self.log.space
+        given = space.tunable(self._to_evaluate.pop(0)) if self._to_evaluate else {}
+        config = space.config({} if len(given) == len(space.space) else self._next_point(), given)
         self.log.start(trial_id, config)
         return config
 
@@ -204,7 +216,8 @@ class GPUCBSearch(Searcher):
     def save(self, checkpoint_path: str) -> None:
         """Write the state to a file."""
         with open(checkpoint_path, "wb") as file:
-            pickle.dump(self.get_state(), file)
+            # Choices may be functions that have no name.
+            cloudpickle.dump(self.get_state(), file)  # pyright: ignore[reportPrivateImportUsage]
 
     def restore(self, checkpoint_path: str) -> None:
         """Read the state from a file that `save` wrote."""
@@ -229,12 +242,29 @@ class GPUCBSearch(Searcher):
         space, n = self.log.space.space, len(self.log.trials)
         return space.decode(sobol_points(space, n + 1, self._seed)[n])
 
-    def _check_points(self) -> None:
-        """Check the points to evaluate, and record those whose metric is known."""
-        assert self.log.space is not None
-        for i, point in enumerate(self._to_evaluate):
-            self.log.space.check_point(f"points_to_evaluate[{i}]", point)
+    def _check_points(self, space: SearchSpace) -> None:
+        for label, point in self._labelled_points():
+            space.check_values(label, point)
+            if self._rewards is not None:
+                space.check_whole(label, point)
+
+    def _take_points(self, *specs: Mapping[str, Any]) -> None:
+        """Check the points to evaluate, keep what is tunable in them, and record those whose metric is known.
+
+        Args:
+            specs: The search space with its constants, wherever they stand.
+        """
+        space = self.log.space
+        assert space is not None
+        for label, point in self._labelled_points():
+            check_names(label, point, *specs)
+        self._check_points(space)
         if self._rewards is not None:
             for point, reward in zip(self._to_evaluate, self._rewards, strict=True):
                 self.add_evaluated_point(point, reward)
             self._to_evaluate, self._rewards = [], None
+        self._to_evaluate = [space.tunable(point) for point in self._to_evaluate]
+        self._points_are_taken = True
+
+    def _labelled_points(self) -> list[tuple[str, Mapping[str, Any]]]:
+        return [(f"points_to_evaluate[{i}]", point) for i, point in enumerate(self._to_evaluate)]

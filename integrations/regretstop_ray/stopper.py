@@ -18,8 +18,9 @@ from regretstop_ray._assess import assess
 from regretstop_ray._certificate import TrialCertificate
 from regretstop_ray._log import TrialLog, check_objective
 from regretstop_ray._logging import logger
+from regretstop_ray._paths import lookup, metric_path
 from regretstop_ray._record import write_record
-from regretstop_ray._space import SearchSpace, lookup, metric_path
+from regretstop_ray._space import SearchSpace
 from regretstop_ray.search import GPUCBSearch
 
 _VERSION = 1

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from regretstop.rules.optimality_gap import OptimalityGap
     from regretstop.rules.prb import PRB
     from regretstop.rules.ucb_br import UCBbr
-    from regretstop.schedule import Every, Geometric, PostHoc, Schedule
+    from regretstop.schedule import Every, Geometric, PostHoc, Schedule, Thinning
     from regretstop.snapshot import Snapshot
     from regretstop.space import Categorical, Float, Int, Space
     from regretstop.surrogate import Surrogate
@@ -55,6 +55,7 @@ __all__ = [
     "Space",
     "SquaredExponential",
     "Surrogate",
+    "Thinning",
     "UCBbr",
     "UpperConfidenceBound",
     "instantaneous_regret_bound",
@@ -86,6 +87,7 @@ _HOME = {
     "Geometric": "schedule",
     "PostHoc": "schedule",
     "Schedule": "schedule",
+    "Thinning": "schedule",
     "Snapshot": "snapshot",
     "Categorical": "space",
     "Float": "space",

@@ -6,7 +6,9 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfcx, ndtr
+from scipy.special import ndtr
+
+from regretstop.normal import mills_ratio
 
 Array = NDArray[np.float64]
 
@@ -68,7 +70,7 @@ class LogExpectedImprovement:
         # With Q(t)/φ(t) = m: ∂log EI/∂μ = Φ/(σh) = m/(σr) and ∂log EI/∂σ = φ/(σh) = 1/(σr), where h = φ r for z < 0.
         density = np.exp(-0.5 * np.square(z)) / math.sqrt(2.0 * math.pi)
         below = np.maximum(-z, 0.0)
-        mills, rest = _mills(below), _rest(below)
+        mills, rest = mills_ratio(below), _rest(below)
         h = density + z * ndtr(z)
         is_below = z < 0.0
         by_mean = np.where(is_below, mills / rest, ndtr(z) / np.where(is_below, 1.0, h)) / floored
@@ -92,14 +94,9 @@ def expected_improvement(gain: float, std: float) -> float:
     return std * math.exp(float(log_h(np.array(gain / std))))
 
 
-def _mills(t: Array) -> Array:
-    """Return m(t) = Q(t) / φ(t) for t ≥ 0."""
-    return math.sqrt(0.5 * math.pi) * np.asarray(erfcx(t / math.sqrt(2.0)), dtype=np.float64)
-
-
 def _rest(t: Array) -> Array:
     """Return 1 − t m(t) = h(−t) / φ(t) for t ≥ 0."""
     near = np.minimum(t, _FAR)
     u = np.square(1.0 / np.maximum(t, _FAR))
     series = u * (1.0 - u * (3.0 - u * (15.0 - u * (105.0 - u * 945.0))))
-    return np.where(t < _FAR, 1.0 - near * _mills(near), series)
+    return np.where(t < _FAR, 1.0 - near * mills_ratio(near), series)

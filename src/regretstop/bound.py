@@ -11,12 +11,12 @@ Everything is in units of the prior deviation.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from regretstop.checks import check_positive
-from regretstop.confidence import log_pi
-from regretstop.subproblem import LogGrid, solve_widths
+from regretstop.grid import LogGrid, paper_grid
+from regretstop.risk import log_pi
+from regretstop.subproblem import solve_widths
 
 # Numbers copied from a table have three digits.
 _ROUNDED = 1e-3
@@ -176,43 +176,3 @@ class Theorem:
         widths = solve_widths(posterior_std, posterior_std, self.log_risk, self.grid)
         assert widths is not None  # without a constraint there is always a solution
         return widths.sqrt_alpha
-
-
-def paper_grid(dim: int, log_reach: float, log_n_discrete: float = 0.0) -> LogGrid:
-    """Return the paper's grid, `(d r L t^s)^d + 1` points for one Lipschitz level L.
-
-    Args:
-        dim: d.
-        log_reach: log(d r L).
-        log_n_discrete: Log of the number of settings of the discrete axes.
-    """
-
-    def log_grid(x: float) -> tuple[float, float]:
-        exponent = dim * (log_reach + x)
-        if exponent > 30.0:  # the "+ 1" of the ceiling has vanished
-            return log_n_discrete + exponent, float(dim)
-        grown = math.exp(exponent)
-        return log_n_discrete + math.log1p(grown), dim * grown / (1.0 + grown)
-
-    return log_grid
-
-
-def axis_grid(log_reaches: Sequence[float], log_n_discrete: float) -> LogGrid:
-    """Return the grid for slopes that differ, `Π_j (d r L_j t^s + 1)` points: no axis has less than one.
-
-    Args:
-        log_reaches: log(d r L_j) of the d axes.
-        log_n_discrete: Log of the number of settings of the discrete axes.
-    """
-    reaches = [math.exp(log_reach) for log_reach in log_reaches]
-
-    def log_grid(x: float) -> tuple[float, float]:
-        finer = math.exp(x)
-        size, growth = log_n_discrete, 0.0
-        for reach in reaches:
-            cells = reach * finer
-            size += math.log1p(cells)
-            growth += cells / (1.0 + cells)
-        return size, growth
-
-    return log_grid

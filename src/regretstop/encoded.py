@@ -3,11 +3,12 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
 
-from regretstop.observation import Observation
+from regretstop.observation import Observation, n_common
 from regretstop.space import Space
 
 Array = NDArray[np.float64]
@@ -72,28 +73,44 @@ class Encoded:
         return int(exact[np.argmax(values[exact])])
 
 
-def encode(history: Sequence[Observation], space: Space, sign: float) -> Encoded:
-    """Return those of the observations that can be fitted; values times `sign` are maximised."""
-    points: list[Array] = []
-    values: list[float] = []
-    numbers: list[int] = []
-    ended: list[float] = []
-    for observation in history:
+class Encoder:
+    """Encodes histories that grow: what stands at the head of the last one, the very objects, is not encoded again.
+
+    Args:
+        space: The search space.
+        sign: Values times the sign are maximised.
+    """
+
+    def __init__(self, space: Space, sign: float) -> None:
+        self._space = space
+        self._sign = sign
+        self._history: list[Observation] = []
+        self._is_fitted: list[bool] = []
+        self._points: Array = np.zeros((0, space.dim))
+
+    def encode(self, history: Sequence[Observation]) -> Encoded:
+        """Return those of the observations that can be fitted."""
+        known = n_common(self._history, history)
+        new = [self._point_of(observation) for observation in history[known:]]
+        n_fitted = sum(self._is_fitted[:known])
+        self._history = list(history)
+        self._is_fitted = [*self._is_fitted[:known], *(point is not None for point in new)]
+        self._points = np.vstack([self._points[:n_fitted], *(point for point in new if point is not None)])
+        fitted = list(compress(history, self._is_fitted))
+        return Encoded(
+            points=self._points,
+            values=self._sign * np.array([o.value for o in fitted], dtype=np.float64),
+            numbers=np.array([o.number for o in fitted], dtype=np.intp),
+            inside=self._space.inside(self._points),
+            ended=np.array([o.ended for o in fitted], dtype=np.float64),
+            n_excluded=len(history) - len(fitted),
+        )
+
+    def _point_of(self, observation: Observation) -> Array | None:
+        """Return the encoded point, None for an observation that cannot be fitted."""
         if observation.value is None or not math.isfinite(observation.value):
-            continue
+            return None
         try:
-            points.append(space.encode(observation.params))
+            return self._space.encode(observation.params)
         except ValueError:  # a point of another space: recorded, not modelled
-            continue
-        values.append(sign * float(observation.value))
-        numbers.append(observation.number)
-        ended.append(observation.ended)
-    stacked = np.array(points).reshape(-1, space.dim)
-    return Encoded(
-        points=stacked,
-        values=np.array(values),
-        numbers=np.array(numbers, dtype=np.intp),
-        inside=space.inside(stacked),
-        ended=np.array(ended),
-        n_excluded=len(history) - len(values),
-    )
+            return None

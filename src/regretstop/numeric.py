@@ -1,18 +1,39 @@
-"""Values and bounds of parameters as plain Python numbers."""
+"""Values and bounds of parameters as plain Python values."""
 
 import math
 import numbers
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 # Bounds and numbers of values beyond this would overflow float64 somewhere on the way.
 LARGEST = 2**1000
 
 
+def to_python(value: object) -> object:
+    """Return the Python value that a NumPy scalar, or an array without axes, stands for; anything else as it is.
+
+    A float narrower than Python's is the decimal number that it prints as: `np.float32(0.01)` is 0.01, where its bits
+    say 0.009999999776482582, which is no multiple of 0.01 and lies outside a range that begins there.
+    """
+    if isinstance(value, np.ndarray):
+        array = cast("NDArray[Any]", value)
+        return to_python(array[()]) if array.ndim == 0 else array
+    if isinstance(value, np.floating):
+        number = cast("np.floating[Any]", value)
+        # Not by str, which print options change.
+        return float(np.format_float_scientific(number) if number.itemsize < 8 else number)
+    return cast("np.generic[Any]", value).item() if isinstance(value, np.generic) else value
+
+
 def to_number(value: object) -> int | float:
-    """Return a value of a parameter as a Python number.
+    """Return a value of a parameter as a Python number, NumPy's among them (see `to_python`).
 
     Raises:
         ValueError: If it is none, or not finite; the message completes "it cannot be …:".
     """
+    value = to_python(value)
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise ValueError("it is not a number")
     if isinstance(value, numbers.Integral):

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from regretstop.certificate import Certificate
 from regretstop.checks import as_float, check_at_least, check_between, check_number_or
-from regretstop.encoded import Encoded, encode
+from regretstop.encoded import Encoded, Encoder
 from regretstop.exceedance import exceeding_point
 from regretstop.fitted import Fitted
 from regretstop.initial import initial_point
 from regretstop.kernels import Kernel, Matern52
 from regretstop.maximize import Search
 from regretstop.native import NativeSurrogate
-from regretstop.observation import Observation, same_params
+from regretstop.observation import Observation, n_common, same_params
 from regretstop.query import query
 from regretstop.rules.base import Rule
 from regretstop.schedule import EVERY_OBSERVATION, Due, Schedule
@@ -113,9 +113,10 @@ class GPUCB:
         self._n_estimated: int | None = None
         self._history: list[Observation] = []
         self._pending: list[Mapping[str, Any]] = []
+        self._encoder = Encoder(space, self._sign)
         self._encoded: Encoded | None = None
-        self._fitted: Fitted | None = None
-        # The last test of each rule, by its repr, until the next one is due.
+        self._fitted: tuple[Encoded, Fitted] | None = None
+        # The last test of each rule, by its repr.
         self._tests: dict[str, tuple[Encoded, Certificate]] = {}
 
     @property
@@ -173,7 +174,7 @@ class GPUCB:
                 break
         ended = self._history[-1].ended if self._history else 0.0
         self._history.append(Observation(params, value, len(self._history), ended))
-        self._forget()
+        self._encoded = None
 
     def replace_history(self, observations: Sequence[Observation], pending: Sequence[Mapping[str, Any]] = ()) -> None:
         """Take over the history that a framework holds.
@@ -183,23 +184,35 @@ class GPUCB:
                 their numbers.
             pending: Points that are being evaluated.
         """
-        same = len(observations) == len(self._history) and all(map(Observation.same_as, observations, self._history))
-        if not same:
-            self._history = list(observations)
-            self._forget()
+        known, taken = self._history, list(observations)
+        # What was known stays the object that it was, by which it is known to be encoded.
+        for i in range(n_common(known, taken), min(len(known), len(taken))):
+            if taken[i].same_as(known[i]):
+                taken[i] = known[i]
+        if len(taken) != len(known) or n_common(known, taken) < len(known):
+            self._history = taken
+            self._encoded = None
         self._pending = list(pending)
 
     def certificate(self, rule: Rule) -> Certificate:
         """Return what the rule can say now, from the completed observations alone.
 
-        That is the last test due by the rule's schedule; between two tests it comes back as it was, for nothing.
+        That is the last test due by the rule's schedule; until the next one it comes back as it was, for nothing.
         """
         data, due = self._due(rule.schedule)
         known = self._tests.get(repr(rule))
         if known is not None and known[0].fits_as(data):
             return replace(known[1], n_excluded=data.n_excluded)
-        certificate = rule.assess(self._snapshot(rule.schedule, data, due))
-        if due.test and due.following is not None and due.following > due.n_observations + 1:
+        try:
+            certificate = rule.assess(self._snapshot(rule.schedule, data, due))
+        except np.linalg.LinAlgError as error:  # what rounding leaves undecided is no bound
+            certificate = rule.undecided(
+                f"the model could not be computed: {error}",
+                n_observations=len(data.values),
+                n_excluded=data.n_excluded,
+                guarantee=self._surrogate.guarantee,
+            )
+        if due.test:
             self._tests[repr(rule)] = data, certificate
         return certificate
 
@@ -279,13 +292,9 @@ class GPUCB:
             self._n_estimated = self._surrogate.n_estimated(self.space.categories)
         return self._n_estimated
 
-    def _forget(self) -> None:
-        self._encoded = None
-        self._fitted = None
-
     def _encode(self) -> Encoded:
         if self._encoded is None:
-            self._encoded = encode(self._history, self.space, self._sign)
+            self._encoded = self._encoder.encode(self._history)
         return self._encoded
 
     def _encode_all(self, points: Sequence[Mapping[str, Any]]) -> Array:
@@ -299,12 +308,12 @@ class GPUCB:
         return np.array(encoded).reshape(-1, self.space.dim)
 
     def _fit(self, data: Encoded) -> Fitted:
-        if self._fitted is not None and data is self._encoded:
-            return self._fitted
+        if self._fitted is not None and self._fitted[0].fits_as(data):
+            return self._fitted[1]
         fit = self._surrogate.fit(data.points, data.values, categories=self.space.categories, sign=self._sign)
         fitted = Fitted.of(fit, self.space, data.points[data.inside], self._seed)
         if data is self._encoded:
-            self._fitted = fitted
+            self._fitted = data, fitted
         return fitted
 
     def _next_point(self, data: Encoded, pending: Array, exceedance: float | None) -> Array:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from regretstop.log_axis import log_cell, log_centre
-from regretstop.numeric import LARGEST, to_finite_float, to_float, to_integer, to_number
+from regretstop.numeric import LARGEST, to_finite_float, to_float, to_integer, to_number, to_python
 
 # A value belongs to the grid of a stepped axis if it is within this many steps of a grid point.
 _GRID_TOLERANCE = 1e-8
@@ -256,8 +256,9 @@ class Categorical:
         Raises:
             ValueError: If the value is not a choice.
         """
-        # Loosely equal values come last: a history read back from storage may hold 1.0 for 1.
-        for same in (operator.is_, _identical, _equal):
+        # Loosely equal values come last: a history read back from storage may hold 1.0 for 1, one from a table
+        # np.True_ for True.
+        for same in (operator.is_, _identical, _identical_in_python, _equal):
             for index, choice in enumerate(self.choices):
                 if same(choice, value):
                     return float(index)
@@ -303,3 +304,7 @@ def _identical(a: Any, b: Any) -> bool:
         return True
     both_nan = isinstance(a, float) and isinstance(b, float) and a != a and b != b
     return type(a) is type(b) and (both_nan or _equal(a, b))
+
+
+def _identical_in_python(a: Any, b: Any) -> bool:
+    return _identical(to_python(a), to_python(b))

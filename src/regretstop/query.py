@@ -8,10 +8,12 @@ from numpy.typing import NDArray
 
 from regretstop.acquisition import UpperConfidenceBound
 from regretstop.bound import theory_sqrt_beta
-from regretstop.confidence import RiskLedger
 from regretstop.fitted import Fitted
+from regretstop.grid import grid_for
 from regretstop.maximize import Search
-from regretstop.rules.gap import certified_gap, grid_for, ledger_for, log_n_exact, sloped_axes, slopes_are_known
+from regretstop.risk import RiskLedger, ledger_for
+from regretstop.rules.gap import certified_gap
+from regretstop.slopes import log_n_exact, sloped_axes, slopes_are_known
 from regretstop.snapshot import Snapshot
 from regretstop.space import Space
 
@@ -52,7 +54,7 @@ def _sqrt_beta(search: Search, snapshot: Snapshot) -> float:
     dim = int(np.sum(sloped_axes(space)))
     reach = 0.0
     if dim and slopes_are_known(space, search.posterior):
-        slopes = grid_for(space, search.posterior, _ledger(space)).slopes
+        slopes = grid_for(space, search.posterior, _ledger(space).slope_risk).slopes
         reach = dim * math.exp(float(np.mean(np.log(slopes))))
     return theory_sqrt_beta(snapshot.n_observations + 1, dim, _DELTA, reach, log_n_exact(space))
 

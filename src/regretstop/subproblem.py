@@ -1,6 +1,11 @@
-"""Choosing the widths √η, √α and the analytic grid that make a bound smallest.
+r"""Choosing the widths √η, √α and the analytic grid that make a bound smallest.
 
-Notation as in `regretstop.bound`; everything is in units of the prior deviation.
+| paper | here | |
+|---|---|---|
+| √β_t, √η_t, √α_t | `sqrt_beta`, `sqrt_eta`, `sqrt_alpha` | confidence widths in posterior deviations |
+| \|𝔻_t\| | `log_n_grid` | points of the analytic grid |
+
+Further notation as in `regretstop.bound`; everything is in units of the prior deviation.
 """
 
 import math
@@ -9,10 +14,8 @@ from dataclasses import dataclass, replace
 
 from scipy.special import log_ndtr
 
-from regretstop.confidence import mills_ratio, upper_quantile
-
-LogGrid = Callable[[float], tuple[float, float]]
-"""x ↦ (log |𝔻|, its derivative) for the grid with error e^(−x)."""
+from regretstop.grid import LogGrid
+from regretstop.normal import mills_ratio, upper_quantile
 
 _MAX_ROUNDS = 60
 _N_SCAN = 64

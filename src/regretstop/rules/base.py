@@ -9,7 +9,7 @@ from typing import ClassVar
 from regretstop.certificate import Certificate, Guarantee, Measure, compared
 from regretstop.checks import check_between
 from regretstop.rules.gap import Gap
-from regretstop.schedule import EVERY_OBSERVATION, Schedule
+from regretstop.schedule import DEFAULT_SCHEDULE, Schedule
 from regretstop.snapshot import Snapshot
 
 
@@ -23,7 +23,7 @@ class Rule(ABC):
     Args:
         epsilon: ε in the objective's units: stop when the bound falls below it.
         delta: δ in (0, 1), the probability with which a bound may fail.
-        schedule: When tests are made.
+        schedule: When tests are made: `Thinning()` unless another is given.
 
     Raises:
         ValueError: If ε is not positive and finite, δ not in (0, 1), or the schedule is none.
@@ -33,7 +33,7 @@ class Rule(ABC):
 
     epsilon: float
     delta: float = 0.05
-    schedule: Schedule = field(default=EVERY_OBSERVATION, kw_only=True)
+    schedule: Schedule = field(default=DEFAULT_SCHEDULE, kw_only=True)
 
     def __post_init__(self) -> None:
         """Check ε and δ, which arrive from command lines and configuration files."""

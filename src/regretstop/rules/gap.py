@@ -16,22 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regretstop.acquisition import UpperConfidenceBound
-from regretstop.confidence import Grid, RiskLedger, kernel_slopes, upper_quantile
+from regretstop.grid import grid_for
 from regretstop.maximize import How
-from regretstop.posterior import Posterior
+from regretstop.normal import upper_quantile
+from regretstop.risk import RiskLedger, ledger_for
 from regretstop.rules.worst import Searching, glances, worst_of
+from regretstop.slopes import slopes_are_known
 from regretstop.snapshot import Snapshot
-from regretstop.space import Space
 from regretstop.subproblem import MATCHED, Widths, settle_cost, solve_widths
 
 Array = NDArray[np.float64]
 
-# A discrete numeric axis with at most this many values needs no slope: all its values are grid points.
-_EXACT_UP_TO = 1000
-UNKNOWN_SLOPES = (
-    "the slope of draws of this kernel is not known, so nothing is known between the points of a continuous axis; "
-    "a finite space needs no slope, and UCBbr takes a and b"
-)
 # Keeps δ/n_L for slopes in the certified gap that stands beside the bound of a rule without slopes.
 _N_L_BESIDE = 10.0
 # The trial that is certified is named by half the risk that its test would have with this δ.
@@ -64,45 +59,6 @@ class Gap:
     log_n_grid: float
     how: How
     query: Array | None
-
-
-def sloped_axes(space: Space) -> NDArray[np.bool_]:
-    """Return which axes need a slope: the continuous ones, and integers too many to be grid points; shape (d,)."""
-    return (space.categories == 0) & (space.counts > _EXACT_UP_TO)
-
-
-def log_n_exact(space: Space) -> float:
-    """Return the log of the number of settings of the axes without a slope."""
-    return float(np.sum(np.log(space.counts[~sloped_axes(space)])))
-
-
-def ledger_for(space: Space, delta: float, n_L: float, horizon: int | None) -> RiskLedger:
-    """Return the risk ledger; a space without sloped axes keeps nothing for slopes."""
-    return RiskLedger(delta, n_L if np.any(sloped_axes(space)) else math.inf, horizon)
-
-
-def slopes_are_known(space: Space, posterior: Posterior) -> bool:
-    """Return whether slope levels can be derived from the kernel, or none are needed."""
-    return posterior.kernel is not None or not np.any(sloped_axes(space))
-
-
-def slopes_of(space: Space, posterior: Posterior, risk: float) -> Array:
-    """Return the slope levels L of the sloped axes that fail with at most this risk; they must be known.
-
-    Returns:
-        Shape (number of sloped axes,), in units of the prior deviation.
-    """
-    sloped = sloped_axes(space)
-    if not np.any(sloped):
-        return np.zeros(0)
-    assert posterior.kernel is not None  # asked before
-    return kernel_slopes(posterior.kernel, posterior.lengthscales[sloped], log_n_exact(space), risk=risk)
-
-
-def grid_for(space: Space, posterior: Posterior, ledger: RiskLedger) -> Grid:
-    """Return the analytic grid for draws of the posterior's kernel, in units of its prior deviation."""
-    slopes = slopes_of(space, posterior, ledger.slope_risk)
-    return Grid(slopes, space.counts[sloped_axes(space)], log_n_exact(space))
 
 
 def certified_gap(snapshot: Snapshot, ledger: RiskLedger) -> Gap | None:
@@ -168,7 +124,7 @@ def _gap_under(
     log_risk: float,
 ) -> Gap:
     posterior = snapshot.posteriors[k]
-    grid = grid_for(snapshot.space, posterior, ledger)
+    grid = grid_for(snapshot.space, posterior, ledger.slope_risk)
     prior_std = posterior.prior_std
     own_std = float(std[incumbent])
     lower_mean = float(mean[incumbent])

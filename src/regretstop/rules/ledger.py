@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 
 from regretstop.checks import check_at_least
-from regretstop.confidence import RiskLedger
+from regretstop.risk import RiskLedger
 from regretstop.rules.base import Rule
 from regretstop.snapshot import Snapshot
 

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 from regretstop.certificate import Certificate
 from regretstop.checks import check_between
+from regretstop.risk import ledger_for
 from regretstop.rules.base import verdict
-from regretstop.rules.gap import UNKNOWN_SLOPES, calibrated_gap, certified_gap, ledger_for
+from regretstop.rules.gap import calibrated_gap, certified_gap
 from regretstop.rules.ledger import LedgerRule, risk_terms
 from regretstop.rules.remaining import probability_left
+from regretstop.slopes import UNKNOWN_SLOPES
 from regretstop.snapshot import Snapshot
 
 

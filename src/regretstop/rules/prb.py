@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc
 
 from regretstop.certificate import Certificate
-from regretstop.confidence import RiskLedger
 from regretstop.paths import HasPaths
+from regretstop.risk import RiskLedger
 from regretstop.rules.gap import gap_beside
 from regretstop.rules.ledger import LedgerRule, risk_terms
 from regretstop.rules.remaining import NO_PATHS, can_draw, path_gaps, path_rng

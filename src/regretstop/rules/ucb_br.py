@@ -9,22 +9,15 @@ from regretstop.acquisition import UpperConfidenceBound
 from regretstop.bound import RegretBound, Theorem, theory_sqrt_beta
 from regretstop.certificate import Certificate, Guarantee
 from regretstop.checks import check_between, check_positive
-from regretstop.confidence import Array, RiskLedger
+from regretstop.grid import Array, grids_of
 from regretstop.maximize import Maximum, Search
 from regretstop.posterior import Posterior
+from regretstop.risk import RiskLedger, ledger_for
 from regretstop.rules.base import verdict
-from regretstop.rules.gap import (
-    UNKNOWN_SLOPES,
-    certified_gap,
-    ledger_for,
-    log_n_exact,
-    sloped_axes,
-    slopes_are_known,
-    slopes_of,
-)
-from regretstop.rules.grids import grids_of
+from regretstop.rules.gap import certified_gap
 from regretstop.rules.ledger import LedgerRule, risk_terms
 from regretstop.rules.remaining import probability_left
+from regretstop.slopes import UNKNOWN_SLOPES, log_n_exact, sloped_axes, slopes_are_known, slopes_of
 from regretstop.snapshot import Beta, Snapshot
 from regretstop.space import Space
 from regretstop.subproblem import settle_cost

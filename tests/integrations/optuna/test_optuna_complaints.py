@@ -11,7 +11,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.trial import TrialState
 from regretstop_optuna import GPUCBSampler, RegretBoundCallback, certificate_of, should_stop
 
-from regretstop import OptimalityGap
+from regretstop import Every, OptimalityGap, UCBbr
 from tests.integrations.optuna.objectives import branin, bumps, parabola, table
 from tests.work import Work, counted
 
@@ -140,7 +140,7 @@ def test_many_integers_and_repeated_trials_give_a_positive_definite_matrix(log):
     study.add_trials(random_history(space, 240, repeats=4))
     for value in range(2):
         study.tell(study.ask(space), float(value))
-    assert not should_stop(study, epsilon=1e-6)
+    assert not should_stop(study, rule=UCBbr(1e-6, schedule=Every()))
     certificate = certificate_of(study)
     assert certificate is not None
     assert certificate.n_observations == 242

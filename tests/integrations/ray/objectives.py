@@ -2,6 +2,7 @@
 
 import os
 import time
+from pathlib import Path
 from typing import Any
 
 from ray import tune
@@ -70,3 +71,11 @@ def fails_once(config: dict[str, Any]) -> None:
     if not os.path.exists(config["flag"]):
         raise RuntimeError("the disk is full")
     tune.report({"loss": value(config)})
+
+
+def needs_company(config: dict[str, Any]) -> None:
+    """Ends once another trial has begun as well, which it is given a minute for."""
+    begun = Path(config["meeting"])
+    (begun / tune.get_context().get_trial_id()).touch()
+    met = any(len(list(begun.iterdir())) >= 2 or time.sleep(0.1) for _ in range(600))
+    tune.report({"loss": value(config), "met": met})

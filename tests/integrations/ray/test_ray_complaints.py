@@ -125,6 +125,7 @@ def test_many_suggestions_before_any_result_are_spread_out():
     assert distances.min() > 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
 @pytest.mark.xdist_group("ray")
 def test_through_tune_it_finds_better_values_than_random_search(tmp_path):

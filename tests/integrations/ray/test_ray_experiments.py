@@ -94,7 +94,7 @@ def test_killed_trials_cannot_pass_for_the_best(tmp_path):
     assert certificate.incumbent_value >= 0  # f is, its early reports are not
 
 
-@pytest.mark.parametrize("batch", [False, True])
+@pytest.mark.parametrize("batch", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_inside_a_concurrency_limiter(tmp_path, batch):
     search = ConcurrencyLimiter(GPUCBSearch(seed=0), 2, batch=batch)
     check(experiment(tmp_path, objectives.one_report, search, RegretBoundStopper(search, epsilon=EPSILON)))
@@ -132,7 +132,9 @@ def test_with_asha_and_no_declared_length_nothing_is_certified(tmp_path):
     assert "declare max_t" in certificate_of(results).reason
 
 
-@pytest.mark.parametrize("search", [OptunaSearch(seed=0), BasicVariantGenerator(random_state=0)])
+@pytest.mark.parametrize(
+    "search", [OptunaSearch(seed=0), pytest.param(BasicVariantGenerator(random_state=0), marks=pytest.mark.slow)]
+)
 def test_alone_beside_another_search_algorithm(tmp_path, search):
     stopper = RegretBoundStopper(**ALONE)
     results = experiment(tmp_path, objectives.one_report, search, stopper, callbacks=[stopper], num_samples=200)

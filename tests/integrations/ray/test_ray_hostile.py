@@ -47,11 +47,11 @@ def test_values_that_differ_by_rounding_only_are_not_taken_for_a_flat_function(a
     assert "all values are equal" in certificate.reason
 
 
-@pytest.mark.parametrize(("scale", "shift"), [(1e200, 0.0), (1e-200, 0.0), (1.0, 1e8)])
+@pytest.mark.parametrize(("scale", "shift"), [(1e200, 0.0), (1e-200, 0.0), (1.0, 1e4), (0.1, 72.0), (1.0, 1e8)])
 def test_scaled_and_shifted_values_lead_to_the_same_decisions(scale, shift):
     plain, plain_bounds, _ = decided(value, 0.1)
     configs, bounds, _ = decided(lambda c: scale * value(c) + shift, 0.1 * scale)
-    tolerance = 1e-6 if shift == 0 else 0.2  # 1e8 leaves eight digits of the values
+    tolerance = 1e-6 if shift < 1e8 else 0.2  # 1e8 leaves eight digits of the values
     assert np.allclose([c["x"] for c in configs], [c["x"] for c in plain], atol=tolerance)
     assert np.allclose(bounds, plain_bounds, rtol=10 * tolerance)
 
@@ -69,6 +69,19 @@ def test_one_good_outlier_is_what_the_search_is_for():
     run(search, 12, first=1)
     assert not stopper.stop_all()
     assert certificate_of(stopper).trial_id == "trial-0"
+
+
+def test_the_same_search_with_another_offset_stops_at_the_same_trial():
+    """Percentages, and losses that are far from zero: what is decided does not depend on the offset."""
+    ends = []
+    for offset in (0.0, 72.0, 1e4):
+        search = searcher()
+        stopper = RegretBoundStopper(search, epsilon=0.02)
+        configs = run(search, 40, f=lambda c, offset=offset: value(c) + offset)
+        certificate = certificate_of(stopper)
+        assert certificate.stop
+        ends.append((len(configs), certificate.trial_id, certificate.config["model"]["k"]))
+    assert ends == ends[:1] * 3
 
 
 def test_points_as_close_as_rounding_allows():

@@ -9,7 +9,7 @@ from regretstop import UCBbr
 pytest.importorskip("torch")
 pytest.importorskip("mlxtend")
 
-pytestmark = [pytest.mark.usefixtures("cluster"), pytest.mark.xdist_group("ray")]
+pytestmark = [pytest.mark.usefixtures("cluster"), pytest.mark.xdist_group("ray"), pytest.mark.slow]
 
 
 def train(config):

@@ -12,12 +12,14 @@ import pytest
 from tests.integrations.ray.objectives import EPSILON
 
 pytestmark = pytest.mark.xdist_group("ray")
+each_kind = pytest.mark.parametrize("kind", ["search", pytest.param("alone", marks=pytest.mark.slow)])
 DRIVER = Path(__file__).with_name("driver.py")
 ROOT = Path(__file__).parents[3]
 
 
 def drive(command: str, directory: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TUNE_GLOBAL_CHECKPOINT_S": "0", "RAY_AIR_NEW_OUTPUT": "0"}
+    paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {**os.environ, "PYTHONPATH": paths, "TUNE_GLOBAL_CHECKPOINT_S": "0", "RAY_AIR_NEW_OUTPUT": "0"}
     call = [sys.executable, str(DRIVER), command, str(directory), *map(str, arguments)]
     return subprocess.run(
         call, env=environment, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=900, check=False
@@ -40,7 +42,7 @@ def check(certificate: dict) -> None:
     assert certificate["trial_id"] is not None
 
 
-@pytest.mark.parametrize("kind", ["search", "alone"])
+@each_kind
 def test_killed_and_restored_it_ends_by_its_certificate(tmp_path, kind):
     killed = drive("run", tmp_path, kind, "--kill-after", 5)
     assert killed.returncode == -signal.SIGKILL
@@ -53,7 +55,7 @@ def test_killed_and_restored_it_ends_by_its_certificate(tmp_path, kind):
     assert again == restored
 
 
-@pytest.mark.parametrize("kind", ["search", "alone"])
+@each_kind
 def test_through_ray_client(tmp_path, kind):
     certificate = certificate_of("client", tmp_path, kind)
     check(certificate)

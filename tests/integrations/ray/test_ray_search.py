@@ -123,6 +123,34 @@ def test_numpy_and_integer_values_are_numbers():
     assert [o.value for o in search.log.observations()] == [0.5, 2.0, 3.0]
 
 
+def test_another_experiment_forgets_the_trials_that_the_last_one_left_running(tmp_path):
+    """They were ended with it, and nobody evaluates their points any more."""
+    search = searcher()
+    run(search, 6)
+    left = [search.suggest(f"left {i}") for i in range(2)]
+    search.save(str(tmp_path / "state.pkl"))
+    further = GPUCBSearch(seed=0)
+    further.restore(str(tmp_path / "state.pkl"))
+    assert len(further.log.pending()) == 2
+    further.set_search_properties("loss", "min", space())
+    assert further.log.pending() == []
+    assert further.suggest("next") == left[0]
+
+
+def test_the_same_experiment_goes_on_with_the_trials_that_it_left_running(tmp_path):
+    """Tune sets the properties of a restored searcher first, and then its state."""
+    search = searcher()
+    run(search, 6)
+    left = search.suggest("left")
+    search.save(str(tmp_path / "state.pkl"))
+    for restored in (GPUCBSearch(seed=0), search):  # in another process, and in this one
+        restored.set_search_properties("loss", "min", space())
+        restored.restore(str(tmp_path / "state.pkl"))
+        assert restored.log.pending() == [restored.log.space.params(left)]
+        restored.on_trial_complete(trial_id="left", result=result(left, 0.5))
+        assert [o.value for o in restored.log.observations()][6] == 0.5
+
+
 def test_errors_and_missing_metrics_are_failures():
     search = searcher()
     run(search, 6)
@@ -197,7 +225,10 @@ def test_evaluated_points_are_not_run_again():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"points_to_evaluate": [{"x": 0.1}]}, r"points_to_evaluate\[0\].*got none for model/k"),
+        (
+            {"points_to_evaluate": [{"x": 0.1}], "evaluated_rewards": [0.5]},
+            r"points_to_evaluate\[0\].*got none for model/k",
+        ),
         ({"points_to_evaluate": [{"x": 0.1, "model": {"k": 0}, "y": 1}]}, "no such parameters: 'y'"),
         ({"points_to_evaluate": [{"x": "low", "model": {"k": 0}}]}, r"points_to_evaluate\[0\].*'low'"),
         ({"points_to_evaluate": [{"x": 0.1, "model": {"k": 0}}], "evaluated_rewards": []}, "evaluated_rewards"),
@@ -296,6 +327,18 @@ def test_a_state_is_plain_values_and_has_a_version(tmp_path):
         state = Loader(file).load()
     with pytest.raises(ValueError, match="version 1, got 99"):
         GPUCBSearch().set_state({**state, "version": 99})
+
+
+def test_a_state_with_functions_of_no_name_is_saved(tmp_path):
+    """In a `space=` of the searcher; those of a Tuner's space are hidden from it."""
+    spec = {"x": tune.uniform(0, 1), "act": tune.choice([None, lambda x: max(x, 0)])}
+    search = GPUCBSearch(space=spec, metric="loss", mode="min", seed=0)
+    run(search, 6, f=lambda config: config["x"])
+    search.save(str(tmp_path / "state.pkl"))
+    restored = GPUCBSearch(seed=0)
+    restored.restore(str(tmp_path / "state.pkl"))
+    assert len(restored.log.observations()) == 6
+    assert restored.suggest("next")["x"] == search.suggest("next")["x"]
 
 
 def test_a_seedless_searcher_keeps_the_seed_it_drew():

@@ -61,7 +61,7 @@ def test_dimensions_of_one_name_are_two_axes():
     assert list(stopper.observations[0].params.values()) == [0.1, 0.9]
 
 
-@pytest.mark.parametrize("minimizer", [gp_minimize, forest_minimize])
+@pytest.mark.parametrize("minimizer", [pytest.param(gp_minimize, marks=pytest.mark.slow), forest_minimize])
 @pytest.mark.parametrize(
     "categories",
     [["a", "b", "c"], [1, "a", None], [True, False], [None, 2.5], [0.1, 0.5, 10], np.array(["p", "q"])],
