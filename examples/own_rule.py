@@ -16,6 +16,7 @@ class TwoDeviations(Heuristic):
     """
 
     def estimate(self, snapshot: Snapshot) -> Estimate:
+        """Return the gap in the objective's units, and x̂."""
         means = np.array([posterior.mean_std(snapshot.points)[0] for posterior in snapshot.posteriors])
         incumbent = int(np.argmax(np.mean(means, axis=0)))
         maxima = [search.maximize(UpperConfidenceBound(2.0)) for search in snapshot.searches]
