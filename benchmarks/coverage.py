@@ -40,7 +40,7 @@ from benchmarks.draws import Array, Draw, cube_draw, lattice_draw
 from benchmarks.pending import run_pending
 from benchmarks.records import RESULTS, compact
 from regretstop import GPUCB, Certificate, Matern52, OptimalityGap, UCBbr
-from regretstop.likelihood import LENGTHSCALE_PRIOR, NOISE_STD_FLOOR, NOISE_STD_PRIOR, PRIOR_STD_PRIOR
+from regretstop.model import LENGTHSCALE_PRIOR, NOISE_STD_FLOOR, NOISE_STD_PRIOR, PRIOR_STD_PRIOR
 
 PATH = RESULTS / "coverage.jsonl.gz"
 EPSILON = 0.1

@@ -18,11 +18,7 @@ from benchmarks.pending import run_pending
 from benchmarks.records import RESULTS, compact, read
 from benchmarks.tables import evaluations, sources, table
 from regretstop import GPUCB, Matern52, UCBbr
-from regretstop.kernels import Embedding
-from regretstop.likelihood import HyperparameterDensity
-from regretstop.native import NativeSurrogate
-from regretstop.standardize import standardize
-from regretstop.surrogate import Treatment
+from regretstop.model import Embedding, HyperparameterDensity, NativeSurrogate, Treatment, standardize
 
 PATH = RESULTS / "modes.jsonl"
 BEFORE = histories.DATA / "modes_before.jsonl"

@@ -37,8 +37,8 @@ from regretstop import (
     SquaredExponential,
     UCBbr,
 )
-from regretstop.native import NativeSurrogate
-from regretstop.rules.gap import calibrated_gap
+from regretstop.gap import calibrated_gap
+from regretstop.model import NativeSurrogate
 from regretstop.snapshot import Snapshot
 
 DELTA = 0.05

@@ -31,10 +31,9 @@ from regretstop import (
     UCBbr,
     instantaneous_regret_bound,
 )
-from regretstop.risk import ledger_for
-from regretstop.rules.gap import certified_gap
-from regretstop.rules.heuristic import Heuristic
-from regretstop.rules.remaining import probability_left
+from regretstop.bound import ledger_for
+from regretstop.gap import certified_gap
+from regretstop.rules import Heuristic, probability_left
 from regretstop.snapshot import Snapshot
 
 PATH = RESULTS / "runtime.json"

@@ -14,7 +14,7 @@ from benchmarks.objectives import Problem
 from benchmarks.pending import run_pending
 from benchmarks.records import RESULTS, compact
 from regretstop import GPUCB, PRB, Observation, Rule, UCBbr
-from regretstop.rules.gap import calibrated_gap
+from regretstop.gap import calibrated_gap
 
 PATH = RESULTS / "samplers.jsonl.gz"
 DELTA = 0.05

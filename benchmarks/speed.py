@@ -24,8 +24,8 @@ from benchmarks.records import RESULTS, provenance
 from benchmarks.slsqp import bound_by_slsqp
 from benchmarks.timing import Setup, interleaved, machine
 from regretstop import GPUCB, Every, Matern52, UCBbr, instantaneous_regret_bound
-from regretstop.native import NativeSurrogate
-from regretstop.observation import Observation
+from regretstop.history import Observation
+from regretstop.model import NativeSurrogate
 
 PATH = RESULTS / "speed.json"
 SIZES = (20, 50, 100, 200)

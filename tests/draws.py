@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from regretstop.kernels import Kernel, Matern52
+from regretstop.model import Kernel, Matern52
 
 
 class FourierDraws:

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from regretstop import GPUCB, Categorical, Float, Int, Matern52, Space
-from regretstop.kernels import Kernel
+from regretstop.model import Kernel
 
 FINITE = {
     "twelve integers": Space({"x": Int(0, 11)}),

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from regretstop.acquisition import LogExpectedImprovement, expected_improvement, log_h
+from regretstop.search import LogExpectedImprovement, expected_improvement
+from regretstop.search._acquisition import log_h
 
 LOG_ROOT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 

@@ -15,11 +15,10 @@ from scipy.optimize import minimize as scipy_minimize
 from scipy.special import ndtri_exp
 
 from regretstop import RegretBound, instantaneous_regret_bound
-from regretstop.bound import theory_sqrt_beta
-from regretstop.grid import axis_grid, paper_grid
+from regretstop.bound import solve_widths, theory_sqrt_beta
+from regretstop.bound._grid import axis_grid, paper_grid
+from regretstop.bound._risk import log_pi
 from regretstop.normal import mills_ratio, upper_quantile
-from regretstop.risk import log_pi
-from regretstop.subproblem import solve_widths
 
 TABLES = Path(__file__).parent / "data" / "bound_tables.csv"
 ROWS = list(csv.DictReader(TABLES.read_text().splitlines()))

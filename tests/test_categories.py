@@ -20,7 +20,7 @@ from regretstop import (
     Space,
     UCBbr,
 )
-from regretstop.rules.base import Rule
+from regretstop.rules import Rule
 from tests.effort import examples
 from tests.histories import History, options_of, random_history
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regretstop.certificate import Certificate
-from regretstop.rules.base import verdict
+from regretstop.rules._base import verdict
 
 CERTIFICATE = Certificate(
     rule="OptimalityGap",

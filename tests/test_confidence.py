@@ -12,11 +12,11 @@ from scipy.stats import binomtest
 from scipy.stats.qmc import Sobol
 
 from regretstop import GPUCB, Categorical, Float, Int, Matern52, OptimalityGap, Space, SquaredExponential
-from regretstop.bound import theory_sqrt_beta
-from regretstop.grid import Grid
-from regretstop.kernels import Kernel
-from regretstop.risk import RiskLedger, ledger_for, log_pi
-from regretstop.slopes import kernel_slopes, log_n_exact, slope_levels, sloped_axes
+from regretstop.bound import RiskLedger, ledger_for, log_n_exact, sloped_axes, theory_sqrt_beta
+from regretstop.bound._grid import Grid
+from regretstop.bound._risk import log_pi
+from regretstop.bound._slopes import kernel_slopes, slope_levels
+from regretstop.model import Kernel
 from tests.draws import FourierDraws, cube_grid
 from tests.effort import examples
 from tests.histories import declared

@@ -17,7 +17,7 @@ from scipy.optimize import minimize
 from scipy.stats import binomtest
 
 from regretstop import GPUCB, Categorical, Float, Int, Matern52, OptimalityGap, Space, SquaredExponential, UCBbr
-from regretstop.kernels import Kernel
+from regretstop.model import Kernel
 from tests import oracle
 from tests.draws import FourierDraws, cube_grid
 from tests.histories import FINITE, declared, random_history

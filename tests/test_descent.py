@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from regretstop.descent import Function, Minima, descend
+from regretstop.model._descent import Function, Minima, descend
 
 UNBOUNDED = (-1e6, 1e6)
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from regretstop import GPUCB, AcquisitionThreshold, Float, Int, OptimalityGap, Rule, Space, minimize
-from regretstop.exceedance import exceeding_point
-from regretstop.posterior import GaussianProcess
+from regretstop.model._posterior import GaussianProcess
+from regretstop.search import exceeding_point
 from tests.histories import FINITE, SPACES, History, declared, random_history
 
 

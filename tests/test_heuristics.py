@@ -25,7 +25,7 @@ from regretstop import (
     Space,
     SquaredExponential,
 )
-from regretstop.rules.heuristic import Heuristic
+from regretstop.rules import Heuristic
 from regretstop.snapshot import Snapshot
 from tests import oracle
 from tests.effort import examples

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from regretstop.hmc import Target, advance, leapfrog, start, transition, warm_up
+from regretstop.model._hmc import Target, advance, leapfrog, start, transition, warm_up
 
 MEAN = np.array([1.0, -2.0, 0.5, 0.0])
 FACTOR = np.array([[1.4, 0.0, 0.0, 0.0], [0.6, 0.3, 0.0, 0.0], [0.0, 0.1, 0.2, 0.0], [0.5, 0.0, 1.0, 3.0]])

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from regretstop import GPUCB, Categorical, Float, Int, Matern52, Observation, OptimalityGap, Space, UCBbr
-from regretstop.rules.base import Rule
+from regretstop.rules import Rule
 from tests.histories import SPACES, History, declared, options_of, random_history, random_points
 from tests.work import Work, counted
 

@@ -11,7 +11,7 @@ from scipy.integrate import trapezoid
 from scipy.spatial.distance import cdist
 
 from regretstop import Matern52, SquaredExponential
-from regretstop.kernels import Embedding, Kernel
+from regretstop.model import Embedding, Kernel
 from tests import oracle
 from tests.effort import examples
 

@@ -23,7 +23,7 @@ from regretstop import (
     Space,
     UCBbr,
 )
-from regretstop.rules.base import Rule
+from regretstop.rules import Rule
 from tests.histories import FINITE, History, options_of
 
 EPSILON = 1e-12

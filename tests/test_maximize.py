@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from regretstop import Categorical, Float, Int, Matern52, Space
-from regretstop.acquisition import UpperConfidenceBound
-from regretstop.kernels import Embedding
-from regretstop.maximize import Search
-from regretstop.posterior import GaussianProcess
-from regretstop.sobol import sobol_points
+from regretstop.model import Embedding
+from regretstop.model._posterior import GaussianProcess
+from regretstop.search import Search, UpperConfidenceBound
+from regretstop.spaces import sobol_points
 from tests.draws import cube_grid
 from tests.histories import FINITE, SPACES, declared, random_history, random_points
 

@@ -24,14 +24,11 @@ from regretstop import (
     SquaredExponential,
     UCBbr,
 )
-from regretstop.kernels import Embedding, Kernel
-from regretstop.likelihood import Hyperparameters
-from regretstop.model_check import ModelCheck, blocks, judge, residuals
-from regretstop.native import NativeSurrogate
-from regretstop.posterior import GaussianProcess
-from regretstop.repeats import merge_duplicates
-from regretstop.rules.base import Rule
-from regretstop.surrogate import Fit
+from regretstop.model import Embedding, Fit, Kernel, ModelCheck, NativeSurrogate, merge_duplicates
+from regretstop.model._likelihood import Hyperparameters
+from regretstop.model._model_check import blocks, judge, residuals
+from regretstop.model._posterior import GaussianProcess
+from regretstop.rules import Rule
 from tests.draws import data_for
 
 NUMERIC = np.array([0, 0])

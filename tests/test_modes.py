@@ -13,11 +13,8 @@ from scipy.optimize import minimize
 from benchmarks import histories
 from benchmarks.histories import History
 from regretstop import Matern52, Space, SquaredExponential
-from regretstop.estimates import Estimator, Part, last_checkpoint
-from regretstop.kernels import Embedding, Kernel
-from regretstop.likelihood import HyperparameterDensity
-from regretstop.native import NativeSurrogate
-from regretstop.standardize import standardize
+from regretstop.model import Embedding, HyperparameterDensity, Kernel, NativeSurrogate, standardize
+from regretstop.model._hyperparameters import Estimator, Part, last_checkpoint
 from tests.histories import INFINITE, random_history
 
 # By history and number of observations: θ of the best of 30 random starts.

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regretstop import GPUCB, Categorical, Float, Int, OptimalityGap, Space
-from regretstop.numeric import to_float, to_integer, to_number, to_python
+from regretstop.spaces import to_number, to_python
+from regretstop.spaces._numbers import to_float, to_integer
 
 narrow = st.sampled_from([np.float16, np.float32])
 

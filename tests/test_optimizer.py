@@ -24,9 +24,9 @@ from regretstop import (
     UCBbr,
     minimize,
 )
-from regretstop.native import NativeSurrogate
-from regretstop.risk import ledger_for
-from regretstop.rules.gap import certified_gap
+from regretstop.bound import ledger_for
+from regretstop.gap import certified_gap
+from regretstop.model import NativeSurrogate
 from tests import oracle
 from tests.effort import examples
 from tests.histories import FINITE, INFINITE, SPACES, History, declared, histories, options_of, random_history

@@ -22,9 +22,7 @@ from regretstop import (
     UCBbr,
     minimize,
 )
-from regretstop.native import NativeSurrogate
-from regretstop.posterior import Posterior
-from regretstop.surrogate import Fit
+from regretstop.model import Fit, NativeSurrogate, Posterior
 from tests.histories import FINITE, INFINITE, SPACES, declared, random_history
 
 ESTIMATED: dict[str, Any] = {"kernel": Matern52(), "noise_std": "learned", "hyperparameters": "map", "mean": 0.0}

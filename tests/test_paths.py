@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from regretstop import GPUCB, Categorical, Float, Int, Matern52, Space, SquaredExponential
-from regretstop.kernels import Kernel
-from regretstop.maximize import Search
-from regretstop.path_maxima import PathMaxima, maximize_paths
-from regretstop.paths import HasPaths
-from regretstop.posterior import GaussianProcess
+from regretstop.model import HasPaths, Kernel
+from regretstop.model._posterior import GaussianProcess
+from regretstop.search import Search, maximize_paths
+from regretstop.search._path_maxima import PathMaxima
 from tests.histories import SPACES, History, declared, random_history, random_points
 from tests.oracle import covariance, matern52, squared_exponential
 

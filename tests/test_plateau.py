@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regretstop import GPUCB, PRB, Categorical, DeltaCB, DeltaES, Float, OptimalityGap, Space, UCBbr
-from regretstop.plateau import plateau_of
-from regretstop.rules.base import Rule
-from regretstop.standardize import standardize
+from regretstop.model import plateau_of, standardize
+from regretstop.rules import Rule
 from tests.histories import declared
 
 SQUARE = Space({"x": Float(-1, 1), "y": Float(-1, 1)})

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regretstop import Matern52, SquaredExponential
-from regretstop.kernels import Embedding, Kernel
-from regretstop.linalg import cholesky
-from regretstop.posterior import GaussianProcess, Revisable, variance_floor
-from regretstop.repeats import merge_duplicates, take_back
+from regretstop.model import Embedding, Kernel, Revisable, merge_duplicates, take_back, variance_floor
+from regretstop.model._linalg import cholesky
+from regretstop.model._posterior import GaussianProcess
 from tests import oracle
 from tests.effort import examples
 

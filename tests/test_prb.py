@@ -22,8 +22,9 @@ from regretstop import (
     Space,
     UCBbr,
 )
-from regretstop.maximize import Search
-from regretstop.rules.remaining import path_gaps, probability_left
+from regretstop.rules import probability_left
+from regretstop.rules._remaining import path_gaps
+from regretstop.search import Search
 from regretstop.snapshot import Snapshot
 from tests.effort import examples
 from tests.histories import FINITE, SPACES, History, declared, histories, options_of, random_history

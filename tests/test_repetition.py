@@ -6,15 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import regretstop.maximize as maximize_module
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import regretstop.maximize as maximize_module
 from regretstop import GPUCB, Categorical, Float, Int, Space
-from regretstop.acquisition import UpperConfidenceBound
-from regretstop.maximize import Search
-from regretstop.repetition import is_worth_repeating, repeats_agree
-from regretstop.visited import Visited
+from regretstop.search import Search, UpperConfidenceBound, Visited, is_worth_repeating, repeats_agree
 from tests.histories import INFINITE, declared, random_history
 
 TABLE = Space({"a": Categorical(list("uvw")), "b": Int(0, 3), "c": Categorical([True, None])})

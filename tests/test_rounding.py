@@ -11,9 +11,9 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from regretstop import GPUCB, Float, Kernel, Matern52, OptimalityGap, Space, SquaredExponential
-from regretstop.kernels import Embedding
-from regretstop.linalg import MOST_ROUNDING, cholesky, enough_jitter
-from regretstop.posterior import GaussianProcess
+from regretstop.model import MOST_ROUNDING, Embedding
+from regretstop.model._linalg import cholesky, enough_jitter
+from regretstop.model._posterior import GaussianProcess
 from tests.exact import ExactPosterior
 
 KERNELS: list[type[Kernel]] = [Matern52, SquaredExponential]

@@ -27,12 +27,10 @@ from regretstop import (
     SquaredExponential,
     UCBbr,
 )
-from regretstop.acquisition import UpperConfidenceBound
-from regretstop.maximize import Search
-from regretstop.posterior import Posterior
-from regretstop.rules.base import Rule
-from regretstop.sampling import Sampling
-from regretstop.slopes import kernel_slopes
+from regretstop.bound._slopes import kernel_slopes
+from regretstop.model import Posterior, Sampling
+from regretstop.rules import Rule
+from regretstop.search import Search, UpperConfidenceBound
 from regretstop.snapshot import Snapshot
 from tests.effort import examples
 from tests.histories import FINITE, INFINITE, SPACES, History, declared, histories, options_of, random_history

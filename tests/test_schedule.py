@@ -28,8 +28,8 @@ from regretstop import (
     UCBbr,
     minimize,
 )
-from regretstop.risk import RiskLedger
-from regretstop.rules.base import Rule
+from regretstop.bound import RiskLedger
+from regretstop.rules import Rule
 from regretstop.schedule import Due
 from regretstop.snapshot import Snapshot
 from tests.effort import examples

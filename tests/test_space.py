@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import regretstop.space
 from hypothesis import given
 from hypothesis import strategies as st
 
-import regretstop.space
-from regretstop.space import Categorical, Float, Int, Parameter, Space
+from regretstop.spaces import Categorical, Float, Int, Parameter, Space
 
 # ---------------------------------------------------------------------------------- strategies
 

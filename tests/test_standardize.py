@@ -7,8 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from regretstop.plateau import plateau_of
-from regretstop.standardize import standardize
+from regretstop.model import plateau_of, standardize
 
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40).map(np.array)
 # Magnitudes drawn evenly from 5e-324 to 1e300: floats drawn at random are hardly ever as small as the smallest.

@@ -10,13 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regretstop import Matern52, SquaredExponential
-from regretstop.hmc import Chains
-from regretstop.kernels import Embedding, Kernel
-from regretstop.likelihood import LENGTHSCALE_PRIOR, NOISE_STD_PRIOR, PRIOR_STD_PRIOR, HyperparameterDensity
-from regretstop.native import NativeSurrogate
-from regretstop.sampling import summary_of
-from regretstop.standardize import standardize
-from regretstop.surrogate import Fit
+from regretstop.model import (
+    LENGTHSCALE_PRIOR,
+    NOISE_STD_PRIOR,
+    PRIOR_STD_PRIOR,
+    Embedding,
+    Fit,
+    HyperparameterDensity,
+    Kernel,
+    NativeSurrogate,
+    standardize,
+)
+from regretstop.model._hmc import Chains
+from regretstop.model._sampling import summary_of
 from tests import oracle
 from tests.draws import FourierDraws, data_for
 from tests.effort import examples

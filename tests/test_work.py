@@ -26,9 +26,9 @@ from regretstop import (
     Thinning,
     UCBbr,
 )
-from regretstop.encoded import Encoder
-from regretstop.native import NativeSurrogate
-from regretstop.rules.base import Rule
+from regretstop.history import Encoder
+from regretstop.model import NativeSurrogate
+from regretstop.rules import Rule
 
 KERNEL = Matern52(lengthscales=[0.4], outputscale=1.0)
 RULES = [UCBbr, OptimalityGap, PRB, DeltaCB, DeltaES, AcquisitionThreshold]

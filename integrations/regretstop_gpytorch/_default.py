@@ -19,8 +19,7 @@ from gpytorch.likelihoods.noise_models import HomoskedasticNoise
 from gpytorch.priors import LogNormalPrior
 from torch import Tensor
 
-from regretstop.kernels import Embedding
-from regretstop.likelihood import LENGTHSCALE_PRIOR, NOISE_STD_FLOOR, NOISE_STD_PRIOR, PRIOR_STD_PRIOR
+from regretstop.model import LENGTHSCALE_PRIOR, NOISE_STD_FLOOR, NOISE_STD_PRIOR, PRIOR_STD_PRIOR, Embedding
 
 _START_LENGTHSCALE, _START_OUTPUTSCALE, _START_NOISE = 0.5, 1.0, 1e-4
 

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regretstop.repeats import merge_duplicates
+from regretstop.model import merge_duplicates
 from regretstop_gpytorch._modules import Modules, covariance, mean_of
 from regretstop_gpytorch._torch import Array, cholesky, to_numpy
 

@@ -15,7 +15,7 @@ from linear_operator import to_dense
 from numpy.typing import NDArray
 from torch import Tensor
 
-from regretstop.kernels import Embedding
+from regretstop.model import Embedding
 from regretstop_gpytorch._default import complete_priors, default_kernel, default_likelihood
 from regretstop_gpytorch._torch import Array, seeded, to_numpy
 

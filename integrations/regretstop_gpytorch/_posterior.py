@@ -7,9 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regretstop.kernels import Embedding
-from regretstop.posterior import at_least_the_floor, variance_floor
-from regretstop.repeats import merge_duplicates, take_back
+from regretstop.model import Embedding, at_least_the_floor, merge_duplicates, take_back, variance_floor
 from regretstop_gpytorch._prior import Prior, family_of
 from regretstop_gpytorch._torch import Array, cholesky, isolated, to_numpy
 

@@ -10,8 +10,8 @@ from gpytorch.kernels import Kernel, MaternKernel, RBFKernel, ScaleKernel
 from gpytorch.means import ConstantMean, Mean, ZeroMean
 from torch import Tensor
 
-from regretstop.kernels import Embedding, Matern52, SquaredExponential
-from regretstop.kernels import Kernel as Family
+from regretstop.model import Embedding, Matern52, SquaredExponential
+from regretstop.model import Kernel as Family
 from regretstop_gpytorch._default import AxisMatern52
 from regretstop_gpytorch._modules import covariance, mean_of
 from regretstop_gpytorch._torch import Array, to_numpy

@@ -13,11 +13,7 @@ from gpytorch.means import Mean
 from numpy.typing import NDArray
 
 from regretstop.checks import check_number_or
-from regretstop.estimates import MOST_NOISE, thinned
-from regretstop.kernels import Embedding
-from regretstop.repeats import merge_duplicates
-from regretstop.standardize import Standardized, standardize
-from regretstop.surrogate import Fit
+from regretstop.model import MOST_NOISE, Embedding, Fit, Standardized, merge_duplicates, standardize, thinned
 from regretstop_gpytorch._density import Density, settle
 from regretstop_gpytorch._modules import Build, Modules, modules_from, prior_variance, probes, undo
 from regretstop_gpytorch._posterior import GPyTorchPosterior

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from regretstop.linalg import MOST_ROUNDING, jitters
+from regretstop.model import MOST_ROUNDING, jitters
 
 Array = NDArray[np.float64]
 

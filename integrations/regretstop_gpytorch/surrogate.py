@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from regretstop.surrogate import Fit
+from regretstop.model import Fit
 
 if TYPE_CHECKING:
     import torch

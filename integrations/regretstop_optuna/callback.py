@@ -9,8 +9,8 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from regretstop import Kernel, Rule, Surrogate
-from regretstop.rules.default import check_repeated, resolve_rule
-from regretstop.surrogate import Treatment
+from regretstop.model import Treatment
+from regretstop.rules import check_repeated, resolve_rule
 from regretstop_optuna._logging import logger
 from regretstop_optuna._models import Models
 from regretstop_optuna.check import check_study

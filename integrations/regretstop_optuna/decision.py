@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from optuna.study import Study
 
 from regretstop import Certificate, Rule
-from regretstop.rules.default import check_repeated, resolve_rule
+from regretstop.rules import check_repeated, resolve_rule
 from regretstop_optuna import _attributes as attributes
 from regretstop_optuna._certify import certify
 from regretstop_optuna._digest import View

@@ -9,7 +9,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from regretstop import Kernel, Surrogate
-from regretstop.surrogate import Treatment
+from regretstop.model import Treatment
 from regretstop_optuna._attributes import INDEPENDENT, PROPOSAL, latest_epsilon, proposal_of
 from regretstop_optuna._logging import logger
 from regretstop_optuna._memory import memory_of, view_of

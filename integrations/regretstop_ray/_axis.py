@@ -11,7 +11,7 @@ from typing import Any
 from ray.tune.search import sample
 
 from regretstop import Categorical, Float, Int
-from regretstop.numeric import to_number, to_python
+from regretstop.spaces import to_number, to_python
 from regretstop_ray._given import alike
 from regretstop_ray._paths import Path
 

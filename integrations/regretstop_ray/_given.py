@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from ray.tune.search.sample import Domain
 
-from regretstop.numeric import to_python
+from regretstop.spaces import to_python
 from regretstop_ray._paths import Path, leads, name_of, unresolved
 
 # What Tune shows a searcher in place of functions, and of whatever is no number, string, boolean or None.

@@ -6,7 +6,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from regretstop.numeric import to_python
+from regretstop.spaces import to_python
 from regretstop_ray._log import TrialLog
 
 RECORD = "regret_bound.json"

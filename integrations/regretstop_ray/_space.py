@@ -21,7 +21,7 @@ import numpy as np
 from ray.tune.search import sample
 
 from regretstop import Categorical, Float, Int, Space
-from regretstop.numeric import to_python
+from regretstop.spaces import to_python
 from regretstop_ray._axis import Axis, nearly_whole
 from regretstop_ray._given import hides
 from regretstop_ray._paths import Path, leads, lookup, name_of, unresolved

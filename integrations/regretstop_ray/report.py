@@ -13,7 +13,7 @@ from ray.tune import ResultGrid
 
 from regretstop import Rule
 from regretstop.plotting import BoundHistory, draw_plotly
-from regretstop.rules.default import resolve_rule
+from regretstop.rules import resolve_rule
 from regretstop_ray._assess import certify
 from regretstop_ray._certificate import TrialCertificate
 from regretstop_ray._record import RECORD, record_of

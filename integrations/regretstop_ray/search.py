@@ -12,8 +12,8 @@ from ray.tune.result import DEFAULT_METRIC
 from ray.tune.search import UNDEFINED_METRIC_MODE, UNDEFINED_SEARCH_SPACE, Searcher
 
 from regretstop import Kernel, Surrogate
-from regretstop.sobol import sobol_points
-from regretstop.surrogate import Treatment
+from regretstop.model import Treatment
+from regretstop.spaces import sobol_points
 from regretstop_ray._given import check_names
 from regretstop_ray._log import TrialLog, check_objective
 from regretstop_ray._logging import logger

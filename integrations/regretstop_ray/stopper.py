@@ -12,8 +12,8 @@ from ray.tune.search import Searcher
 
 from regretstop import Kernel, Rule, Surrogate
 from regretstop.checks import check_between
-from regretstop.rules.default import check_repeated, resolve_rule
-from regretstop.surrogate import Treatment
+from regretstop.model import Treatment
+from regretstop.rules import check_repeated, resolve_rule
 from regretstop_ray._assess import assess
 from regretstop_ray._certificate import TrialCertificate
 from regretstop_ray._log import TrialLog, check_objective

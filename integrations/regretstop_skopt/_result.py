@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from regretstop import Categorical, Float, Int, Observation
-from regretstop.parameters import Parameter
+from regretstop.spaces import Parameter
 
 
 def names_of(dimensions: Sequence[Any]) -> list[str]:

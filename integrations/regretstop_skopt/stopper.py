@@ -5,10 +5,10 @@ import math
 from typing import Any, Literal
 
 from regretstop import GPUCB, Certificate, Kernel, Observation, Rule, Space, Surrogate
+from regretstop.model import Treatment
 from regretstop.options import check_options
-from regretstop.parameters import Parameter
-from regretstop.rules.default import resolve_rule
-from regretstop.surrogate import Treatment
+from regretstop.rules import resolve_rule
+from regretstop.spaces import Parameter
 from regretstop_skopt._result import names_of, observations_of, parameters_of
 
 logger = logging.getLogger("regretstop_skopt")

@@ -8,25 +8,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from regretstop.acquisition import UpperConfidenceBound
     from regretstop.bound import RegretBound, instantaneous_regret_bound
     from regretstop.certificate import Certificate
-    from regretstop.kernels import Kernel, Matern52, SquaredExponential
+    from regretstop.history import Observation
     from regretstop.loop import Result, minimize
-    from regretstop.observation import Observation
+    from regretstop.model import Kernel, Matern52, SquaredExponential, Surrogate
     from regretstop.optimizer import GPUCB
-    from regretstop.rules.acquisition import AcquisitionThreshold
-    from regretstop.rules.base import Rule
-    from regretstop.rules.delta_cb import DeltaCB
-    from regretstop.rules.delta_es import DeltaES
-    from regretstop.rules.heuristic import Estimate, Heuristic
-    from regretstop.rules.optimality_gap import OptimalityGap
-    from regretstop.rules.prb import PRB
-    from regretstop.rules.ucb_br import UCBbr
+    from regretstop.rules import (
+        PRB,
+        AcquisitionThreshold,
+        DeltaCB,
+        DeltaES,
+        Estimate,
+        Heuristic,
+        OptimalityGap,
+        Rule,
+        UCBbr,
+    )
     from regretstop.schedule import Every, Geometric, PostHoc, Schedule, Thinning
+    from regretstop.search import UpperConfidenceBound
     from regretstop.snapshot import Snapshot
-    from regretstop.space import Categorical, Float, Int, Space
-    from regretstop.surrogate import Surrogate
+    from regretstop.spaces import Categorical, Float, Int, Space
 
 __all__ = [
     "GPUCB",

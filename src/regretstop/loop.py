@@ -7,11 +7,10 @@ from typing import Any
 
 from regretstop.certificate import Certificate
 from regretstop.checks import check_at_least
-from regretstop.observation import Observation
+from regretstop.history import Observation
 from regretstop.optimizer import GPUCB
-from regretstop.rules.base import Rule
-from regretstop.rules.default import check_repeated
-from regretstop.space import Space
+from regretstop.rules import Rule, check_repeated
+from regretstop.spaces import Space
 
 
 @dataclass(frozen=True)

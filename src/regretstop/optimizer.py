@@ -10,23 +10,14 @@ from numpy.typing import NDArray
 
 from regretstop.certificate import Certificate
 from regretstop.checks import as_float, check_at_least, check_between, check_number_or
-from regretstop.encoded import Encoded, Encoder
-from regretstop.exceedance import exceeding_point
-from regretstop.fitted import Fitted
-from regretstop.initial import initial_point
-from regretstop.kernels import Kernel, Matern52
-from regretstop.maximize import Search
-from regretstop.native import NativeSurrogate
-from regretstop.observation import Observation, n_common, same_params
-from regretstop.plateau import all_equal, plateau_of
-from regretstop.query import query
-from regretstop.repetition import repeats_agree
-from regretstop.rules.base import Rule
+from regretstop.history import Encoded, Encoder, Observation, n_common, same_params
+from regretstop.model import Fit, Kernel, Matern52, NativeSurrogate, Surrogate, Treatment, all_equal, plateau_of
+from regretstop.propose import initial_point, query
+from regretstop.rules import Rule
 from regretstop.schedule import EVERY_OBSERVATION, Due, Schedule
+from regretstop.search import NOTHING, Fitted, Search, Visited, exceeding_point, repeats_agree
 from regretstop.snapshot import Beta, Snapshot
-from regretstop.space import Space
-from regretstop.surrogate import Fit, Surrogate, Treatment
-from regretstop.visited import NOTHING, Visited
+from regretstop.spaces import Space
 
 Array = NDArray[np.float64]
 Direction = Literal["maximize", "minimize"]

@@ -3,8 +3,7 @@
 from typing import Any
 
 from regretstop.optimizer import GPUCB
-from regretstop.parameters import Float
-from regretstop.space import Space
+from regretstop.spaces import Float, Space
 
 
 def check_options(**options: Any) -> None:

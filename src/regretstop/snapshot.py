@@ -6,13 +6,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from regretstop.maximize import Search
-from regretstop.model_check import ModelCheck
-from regretstop.plateau import Plateau
-from regretstop.posterior import Posterior
-from regretstop.sampling import Sampling
+from regretstop.model import ModelCheck, Plateau, Posterior, Sampling
 from regretstop.schedule import EVERY_OBSERVATION, Schedule
-from regretstop.space import Space
+from regretstop.search import Search
+from regretstop.spaces import Space
 
 Array = NDArray[np.float64]
 Beta = float | Literal["theory", "matched"]

@@ -1,1 +1,27 @@
 """The stopping rules: small frozen objects that turn a snapshot into a certificate."""
+
+from regretstop.rules._acquisition import AcquisitionThreshold
+from regretstop.rules._base import Rule
+from regretstop.rules._default import check_repeated, resolve_rule
+from regretstop.rules._delta_cb import DeltaCB
+from regretstop.rules._delta_es import DeltaES
+from regretstop.rules._heuristic import Estimate, Heuristic
+from regretstop.rules._optimality_gap import OptimalityGap
+from regretstop.rules._prb import PRB
+from regretstop.rules._remaining import probability_left
+from regretstop.rules._ucb_br import UCBbr
+
+__all__ = [
+    "PRB",
+    "AcquisitionThreshold",
+    "DeltaCB",
+    "DeltaES",
+    "Estimate",
+    "Heuristic",
+    "OptimalityGap",
+    "Rule",
+    "UCBbr",
+    "check_repeated",
+    "probability_left",
+    "resolve_rule",
+]

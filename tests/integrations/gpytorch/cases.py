@@ -11,7 +11,7 @@ from gpytorch.likelihoods import GaussianLikelihood
 from gpytorch.priors import LogNormalPrior
 
 from regretstop import Matern52, SquaredExponential
-from regretstop.likelihood import LENGTHSCALE_PRIOR, NOISE_STD_PRIOR, PRIOR_STD_PRIOR
+from regretstop.model import LENGTHSCALE_PRIOR, NOISE_STD_PRIOR, PRIOR_STD_PRIOR
 
 NATIVE = {"matern": Matern52, "rbf": SquaredExponential}
 SPACES = {"numeric": np.array([0, 0]), "mixed": np.array([0, 3, 0])}

@@ -15,11 +15,8 @@ from regretstop_gpytorch._posterior import GPyTorchPosterior
 from regretstop_gpytorch._prior import Prior
 
 from regretstop import Matern52
-from regretstop.kernels import Embedding
-from regretstop.likelihood import HyperparameterDensity
-from regretstop.native import NativeSurrogate
-from regretstop.posterior import GaussianProcess
-from regretstop.repeats import merge_duplicates
+from regretstop.model import Embedding, HyperparameterDensity, NativeSurrogate, merge_duplicates
+from regretstop.model._posterior import GaussianProcess
 from tests.draws import data_for
 from tests.integrations.gpytorch.cases import NATIVE, SPACES, ExactGP, exactly, noise, rational_quadratic, scaled
 

@@ -26,8 +26,7 @@ from gpytorch.means import ConstantMean, LinearMean, ZeroMean
 from regretstop_gpytorch import GPyTorchSurrogate
 
 from regretstop import Matern52, SquaredExponential
-from regretstop.native import NativeSurrogate
-from regretstop.surrogate import Fit
+from regretstop.model import Fit, NativeSurrogate
 from tests.draws import data_for
 from tests.integrations.gpytorch.cases import SPACES, ExactGP, prior_of, rational_quadratic, scaled
 

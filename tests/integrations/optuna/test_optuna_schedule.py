@@ -8,7 +8,7 @@ from regretstop_optuna import GPUCBSampler, RegretBoundCallback, certificate_of,
 
 from regretstop import Every, Float, OptimalityGap, PostHoc, UCBbr
 from regretstop.optimizer import GPUCB
-from regretstop.space import Space
+from regretstop.spaces import Space
 from tests.integrations.optuna.objectives import parabola
 from tests.integrations.optuna.test_optuna_callback import new_study, stored
 

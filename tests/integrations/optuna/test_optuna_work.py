@@ -23,7 +23,7 @@ from regretstop import (
     Thinning,
     UCBbr,
 )
-from regretstop.native import NativeSurrogate
+from regretstop.model import NativeSurrogate
 from tests.integrations.optuna.objectives import parabola
 
 RULES = [UCBbr, OptimalityGap, PRB, DeltaCB, DeltaES, AcquisitionThreshold]

@@ -4,8 +4,7 @@ import pytest
 from regretstop_ray import RegretBoundStopper
 
 from regretstop import OptimalityGap
-from regretstop.kernels import Matern52
-from regretstop.native import NativeSurrogate
+from regretstop.model import Matern52, NativeSurrogate
 from tests.integrations.ray.objectives import value
 from tests.integrations.ray.test_ray_search import result, searcher
 

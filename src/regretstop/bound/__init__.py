@@ -1,0 +1,28 @@
+""""""
+
+from regretstop.bound._grid import Array, grid_for, grids_of
+from regretstop.bound._paper import RegretBound, Theorem, instantaneous_regret_bound, theory_sqrt_beta
+from regretstop.bound._risk import RiskLedger, ledger_for
+from regretstop.bound._slopes import UNKNOWN_SLOPES, log_n_exact, sloped_axes, slopes_are_known, slopes_of
+from regretstop.bound._widths import MATCHED, Widths, settle_cost, solve_widths
+
+__all__ = [
+    "MATCHED",
+    "UNKNOWN_SLOPES",
+    "Array",
+    "RegretBound",
+    "RiskLedger",
+    "Theorem",
+    "Widths",
+    "grid_for",
+    "grids_of",
+    "instantaneous_regret_bound",
+    "ledger_for",
+    "log_n_exact",
+    "settle_cost",
+    "sloped_axes",
+    "slopes_are_known",
+    "slopes_of",
+    "solve_widths",
+    "theory_sqrt_beta",
+]

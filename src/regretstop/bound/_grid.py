@@ -1,0 +1,143 @@
+"""The analytic grid 𝔻 of a space: how many points a union bound has to cover, and how finely.
+
+Every size is a logarithm. A discrete axis needs no cells where each of its values is a grid point.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regretstop.bound._slopes import log_n_exact, sloped_axes, slopes_of
+from regretstop.model import Posterior
+from regretstop.spaces import Space
+
+Array = NDArray[np.float64]
+
+LogGrid = Callable[[float], tuple[float, float]]
+"""x ↦ (log |𝔻|, its derivative) for the grid with error e^(−x)."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The analytic grid of a space: what the union bound has to cover, and how finely.
+
+    Cells of width 2h/(d L_j) on each of d axes with a slope put every point within h of a cell centre, in units
+    of f, while the slopes hold. A discrete axis needs no slope if each of its values is a grid point.
+
+    Attributes:
+        slopes: L_j of the numeric axes, shape (d,), in units of the prior deviation per unit of x.
+        counts: Number of values of these axes, infinite where continuous, shape (d,).
+        log_n_exact: Log of the number of settings of all other axes.
+    """
+
+    slopes: Array
+    counts: Array
+    log_n_exact: float
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether every point of the space is a grid point, so that h = 0."""
+        return len(self.slopes) == 0
+
+    def log_size(self, error: float) -> float:
+        """Return the log of the number of points that leaves an error of at most `error` > 0."""
+        sloped = np.ones(len(self.slopes), dtype=bool)
+        while True:
+            cells = np.ceil(np.sum(sloped) * self.slopes / (2.0 * error))
+            exact = sloped & (self.counts <= cells)  # taking every value is cheaper, and leaves more error to the rest
+            if not np.any(exact):
+                break
+            sloped &= ~exact
+        sizes = np.where(sloped, np.maximum(cells, 1.0), self.counts)
+        return self.log_n_exact + float(np.sum(np.log(sizes)))
+
+    def smooth(self, x: float) -> tuple[float, float]:
+        """Return a smooth stand-in for `log_size(e^(−x))` and its derivative, for choosing x.
+
+        With y_j = d L_j e^x / 2, ⌈y_j⌉ becomes 1 + y_j, and the smaller of that and the count their harmonic sum.
+        """
+        y = len(self.slopes) * self.slopes * math.exp(x) / 2.0
+        inverse = 1.0 / self.counts + 1.0 / (1.0 + y)
+        return self.log_n_exact - float(np.sum(np.log(inverse))), float(np.sum(y / ((1.0 + y) ** 2 * inverse)))
+
+
+def grid_for(space: Space, posterior: Posterior, slope_risk: float) -> Grid:
+    """Return the analytic grid for draws of the posterior's kernel, in units of its prior deviation.
+
+    Args:
+        space: The space.
+        posterior: The posterior, whose slopes must be known.
+        slope_risk: Probability that the slope levels fail, in (0, 1).
+    """
+    slopes = slopes_of(space, posterior, slope_risk)
+    return Grid(slopes, space.counts[sloped_axes(space)], log_n_exact(space))
+
+
+def paper_grid(dim: int, log_reach: float, log_n_discrete: float = 0.0) -> LogGrid:
+    """Return the paper's grid, `(d r L t^s)^d + 1` points for one Lipschitz level L.
+
+    Args:
+        dim: d.
+        log_reach: log(d r L).
+        log_n_discrete: Log of the number of settings of the discrete axes.
+    """
+
+    def log_grid(x: float) -> tuple[float, float]:
+        exponent = dim * (log_reach + x)
+        if exponent > 30.0:  # the "+ 1" of the ceiling has vanished
+            return log_n_discrete + exponent, float(dim)
+        grown = math.exp(exponent)
+        return log_n_discrete + math.log1p(grown), dim * grown / (1.0 + grown)
+
+    return log_grid
+
+
+def axis_grid(log_reaches: Sequence[float], log_n_discrete: float) -> LogGrid:
+    """Return the grid for slopes that differ, `Π_j (d r L_j t^s + 1)` points: no axis has less than one.
+
+    Args:
+        log_reaches: log(d r L_j) of the d axes.
+        log_n_discrete: Log of the number of settings of the discrete axes.
+    """
+    reaches = [math.exp(log_reach) for log_reach in log_reaches]
+
+    def log_grid(x: float) -> tuple[float, float]:
+        finer = math.exp(x)
+        size, growth = log_n_discrete, 0.0
+        for reach in reaches:
+            cells = reach * finer
+            size += math.log1p(cells)
+            growth += cells / (1.0 + cells)
+        return size, growth
+
+    return log_grid
+
+
+def grids_of(space: Space, levels: Array, *, one_level: bool) -> list[LogGrid | float]:
+    """Return a grid with cells on every axis that has a slope, and one with all values of those that can be counted.
+
+    Each gives a valid bound, and the choice may depend on the data, as that of the cells' width does.
+
+    Args:
+        space: The space.
+        levels: r L_j of its axes with a slope, shape (d,), in units of the prior deviation.
+        one_level: Whether the levels are one number, the paper's, which gives the paper's grid.
+    """
+    counts = space.counts[sloped_axes(space)]
+    counted = np.isfinite(counts)
+    grids = [_grid(levels, log_n_exact(space), one_level)]
+    if np.any(counted):
+        log_exact = log_n_exact(space) + float(np.sum(np.log(counts[counted])))
+        grids.append(_grid(levels[~counted], log_exact, one_level))
+    return grids
+
+
+def _grid(levels: Array, log_exact: float, one_level: bool) -> LogGrid | float:
+    dim = len(levels)
+    if dim == 0:
+        return log_exact
+    log_reaches = np.log(dim * levels).tolist()
+    return paper_grid(dim, log_reaches[0], log_exact) if one_level else axis_grid(log_reaches, log_exact)

@@ -1,0 +1,176 @@
+"""The certified optimality gap of one evaluated trial, which every certificate carries.
+
+For any trial x̂ chosen from the data, and any grid with error h on the event that the slopes hold,
+
+    f* − f(x̂) ≤ max_x [μ_n(x) + √α σ_n(x)] − [μ_n(x̂) − √η σ_n(x̂)] + h
+
+with probability at least 1 − Q(√η) − |grid| Q(√α) − P(slopes fail), Q the upper normal tail. It asks nothing of the
+sampler that chose the points. The share of the risk and h may depend on the data, because the two tails are
+conditional on the data; the slopes hold or fail once for all tests.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regretstop.bound import (
+    MATCHED,
+    RiskLedger,
+    Widths,
+    grid_for,
+    ledger_for,
+    settle_cost,
+    slopes_are_known,
+    solve_widths,
+)
+from regretstop.normal import upper_quantile
+from regretstop.search import How, Searching, UpperConfidenceBound, glances, worst_of
+from regretstop.snapshot import Snapshot
+
+Array = NDArray[np.float64]
+
+# Keeps δ/n_L for slopes in the certified gap that stands beside the bound of a rule without slopes.
+_N_L_BESIDE = 10.0
+# The trial that is certified is named by half the risk that its test would have with this δ.
+_NAMING_DELTA = 0.05
+# Relative to the prior deviation: below this a deviation costs nothing.
+_LEAST_COST = 1e-9
+
+
+@dataclass(frozen=True)
+class Gap:
+    """The certified gap, in standardised units.
+
+    Attributes:
+        bound: Upper bound on f* − f(x̂): the worst over the posteriors.
+        incumbent: Index of x̂ among the snapshot's points.
+        sqrt_alpha: √α of the worst posterior.
+        sqrt_eta: √η of the worst posterior.
+        grid_error: h of the worst posterior, standardised.
+        log_n_grid: Log of its grid's size.
+        how: How the maximum was obtained.
+        query: The maximiser that keeps the gap open, shape (d,): where it jumps between a known and an unknown
+            region as √α grows, the unknown one.
+    """
+
+    bound: float
+    incumbent: int
+    sqrt_alpha: float
+    sqrt_eta: float
+    grid_error: float
+    log_n_grid: float
+    how: How
+    query: Array | None
+
+
+def certified_gap(snapshot: Snapshot, ledger: RiskLedger) -> Gap | None:
+    """Return the gap of the best evaluated trial, None where it needs slopes that are not known.
+
+    The snapshot must have no obstacle.
+    """
+    if not all(slopes_are_known(snapshot.space, posterior) for posterior in snapshot.posteriors):
+        return None
+    log_risk = ledger.log_test_risk(snapshot.test)
+    if math.isinf(log_risk):
+        raise ValueError("the horizon of the risk ledger is used up")
+    at_data = [posterior.mean_std(snapshot.points) for posterior in snapshot.posteriors]
+    # Under several posteriors the trial with the best average need not have the best bound: were it named by a width
+    # that depends on δ, a larger δ could name one whose bound is larger.
+    half = upper_quantile(log_risk + math.log(0.5 * _NAMING_DELTA / ledger.delta))
+    incumbent = int(np.argmax(np.mean([mean - half * std for mean, std in at_data], axis=0)))
+
+    def under(k: int, search: Searching) -> Gap:
+        return _gap_under(snapshot, k, search, incumbent, *at_data[k], ledger, log_risk)
+
+    coarse = [under(k, search) for k, search in enumerate(glances(snapshot.searches))]
+    return worst_of(coarse, lambda k: under(k, snapshot.searches[k]), lambda gap: gap.bound)
+
+
+def gap_beside(snapshot: Snapshot, delta: float, horizon: int | None = None) -> Gap | None:
+    """Return the certified gap that stands beside the bound of a rule which keeps no risk for slopes itself.
+
+    The snapshot must have no obstacle.
+    """
+    return certified_gap(snapshot, ledger_for(snapshot.space, delta, _N_L_BESIDE, horizon))
+
+
+def calibrated_gaps(snapshot: Snapshot, sqrt_beta: float) -> list[Gap]:
+    """Return `max_x [μ(x) + √β σ_n(x)] − [μ(x̂) − √β σ_n(x̂)]` under each posterior, which proves nothing.
+
+    The snapshot must have no obstacle. x̂ is the best evaluated trial, the same for all posteriors.
+    """
+    at_data = [posterior.mean_std(snapshot.points) for posterior in snapshot.posteriors]
+    incumbent = int(np.argmax(np.mean([mean - sqrt_beta * std for mean, std in at_data], axis=0)))
+    gaps: list[Gap] = []
+    for (mean, std), search in zip(at_data, snapshot.searches, strict=True):
+        maximum = search.maximize(UpperConfidenceBound(sqrt_beta))
+        highest = max(maximum.value, float(np.max(mean + sqrt_beta * std)))
+        bound = highest - float(mean[incumbent] - sqrt_beta * std[incumbent])
+        gaps.append(Gap(bound, incumbent, sqrt_beta, sqrt_beta, 0.0, 0.0, maximum.how, maximum.point))
+    return gaps
+
+
+def calibrated_gap(snapshot: Snapshot, sqrt_beta: float) -> Gap:
+    """Return the worst of the calibrated gaps; the snapshot must have no obstacle."""
+    return max(calibrated_gaps(snapshot, sqrt_beta), key=lambda gap: gap.bound)
+
+
+def _gap_under(
+    snapshot: Snapshot,
+    k: int,
+    search: Searching,
+    incumbent: int,
+    mean: Array,
+    std: Array,
+    ledger: RiskLedger,
+    log_risk: float,
+) -> Gap:
+    posterior = snapshot.posteriors[k]
+    grid = grid_for(snapshot.space, posterior, ledger.slope_risk)
+    prior_std = posterior.prior_std
+    own_std = float(std[incumbent])
+    lower_mean = float(mean[incumbent])
+    gaps: dict[float, Gap] = {}
+
+    def widths_for(alpha_std: float) -> tuple[Widths, float]:
+        """Return the widths that this cost of √α implies, and the log of the grid's size."""
+        widths = solve_widths(
+            own_std / prior_std,
+            alpha_std / prior_std,
+            log_risk,
+            grid.log_n_exact if grid.is_finite else grid.smooth,
+        )
+        assert widths is not None  # without a constraint there is always a solution
+        size = grid.log_size(math.exp(-widths.log_error))
+        return replace(widths, sqrt_alpha=upper_quantile(log_risk + math.log1p(-widths.share) - size)), size
+
+    def respond(alpha_std: float) -> float:
+        """Compute the gap for this cost of √α; return the cost at its maximiser."""
+        widths, size = widths_for(alpha_std)
+        sqrt_alpha, error = widths.sqrt_alpha, math.exp(-widths.log_error)
+        maximum = search.maximize(UpperConfidenceBound(sqrt_alpha))
+        # The data themselves are candidates: a maximum below what is known there would be an under-estimate.
+        highest = max(maximum.value, float(np.max(mean + sqrt_alpha * std)))
+        bound = highest - (lower_mean - widths.sqrt_eta * own_std) + prior_std * error
+        gaps[alpha_std] = Gap(
+            bound,
+            incumbent,
+            sqrt_alpha,
+            widths.sqrt_eta,
+            prior_std * error,
+            size,
+            maximum.how,
+            maximum.point if maximum.std * MATCHED >= alpha_std else None,
+        )
+        return max(maximum.std, _LEAST_COST * prior_std)
+
+    # By the envelope theorem √α costs the deviation at the maximiser; any cost gives a valid bound. The best candidate
+    # has nearly that deviation, which mostly saves the second search.
+    least = _LEAST_COST * prior_std
+    widths, _ = widths_for(max(own_std, least))
+    settle_cost(max(search.best_candidate(UpperConfidenceBound(widths.sqrt_alpha)).std, least), respond)
+    best = min(gaps.values(), key=lambda gap: gap.bound)
+    open_points = [gaps[cost].query for cost in sorted(gaps, reverse=True) if gaps[cost].query is not None]
+    return replace(best, query=open_points[0] if open_points else None)

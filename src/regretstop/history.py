@@ -1,0 +1,157 @@
+"""The history: one evaluation of the objective, when two are the same, and all of them as the surrogate sees them."""
+
+import math
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regretstop.spaces import SAME_POINT, Space
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One evaluation of the objective.
+
+    Attributes:
+        params: The parameters.
+        value: The observed value. None where there is none to speak of, as for a trial that was pruned: the search
+            keeps away from its point. NaN or infinite where the evaluation failed: the search takes the point for
+            as bad as the worst one. Neither is ever fitted.
+        number: The trial number, by which certificates name it.
+        ended: A number that grows in the order in which evaluations ended, such as a time, where that may be another
+            order than that of the history. A test that is due at n observations sees the n that ended first.
+    """
+
+    params: Mapping[str, Any]
+    value: float | None
+    number: int
+    ended: float = 0.0
+
+    def same_as(self, other: "Observation") -> bool:
+        """Return whether the two agree; NaN agrees with NaN, and values that cannot be compared do not."""
+        values_agree = self.value == other.value or (self.value != self.value and other.value != other.value)
+        places_agree = (self.number, self.ended) == (other.number, other.ended)
+        return places_agree and values_agree and same_params(self.params, other.params)
+
+
+def n_common(one: Sequence[Observation], other: Sequence[Observation]) -> int:
+    """Return how many observations, the very objects, two histories begin with together."""
+    shorter = min(len(one), len(other))
+    if all(map(operator.is_, one, other)):  # the usual case, and the fastest way to see it
+        return shorter
+    return next(i for i in range(shorter) if one[i] is not other[i])
+
+
+def same_params(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return whether two parameter dicts agree; values that cannot be compared do not."""
+    try:
+        return one.keys() == other.keys() and all(one[k] is other[k] or bool(one[k] == other[k]) for k in one)
+    except (TypeError, ValueError):
+        return False
+
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """The observations as the surrogate sees them: encoded, and with the sign of a maximised objective.
+
+    Attributes:
+        points: Shape (n, d).
+        values: Shape (n,), finite.
+        numbers: Trial numbers, shape (n,).
+        inside: Which of the points lie in the space, shape (n,).
+        ended: Grows in the order in which the evaluations ended, shape (n,).
+        n_excluded: Observations that are not among these.
+    """
+
+    points: Array
+    values: Array
+    numbers: NDArray[np.intp]
+    inside: NDArray[np.bool_]
+    ended: Array
+    n_excluded: int
+
+    def first(self, n: int) -> "Encoded":
+        """Return the n observations that ended first, in the order of the history; what is excluded stays counted."""
+        if n == len(self.values):
+            return self
+        chosen = np.sort(np.argsort(self.ended, kind="stable")[:n])
+        return Encoded(
+            points=self.points[chosen],
+            values=self.values[chosen],
+            numbers=self.numbers[chosen],
+            inside=self.inside[chosen],
+            ended=self.ended[chosen],
+            n_excluded=self.n_excluded,
+        )
+
+    def fits_as(self, other: "Encoded") -> bool:
+        """Return whether the two are the same observations."""
+        mine, its = (self.points, self.values, self.numbers), (other.points, other.values, other.numbers)
+        return all(map(np.array_equal, mine, its))
+
+    def best_of_all(self, space: Space) -> int | None:
+        """Return the index, among the observations in the space, of the best one if every point was evaluated.
+
+        None where a point was not, or where two evaluations of one differ.
+        """
+        if space.size > len(self.values):
+            return None
+        points, values = self.points[self.inside], self.values[self.inside]
+        snapped = space.snap(points)
+        # A point between the values of a discrete axis is none of the space.
+        exact = np.flatnonzero(np.all(np.abs(snapped - points) < SAME_POINT, axis=1))
+        distinct, first, group = np.unique(snapped[exact], axis=0, return_index=True, return_inverse=True)
+        if len(distinct) < space.size or np.any(values[exact] != values[exact[first[group.ravel()]]]):
+            return None
+        return int(exact[np.argmax(values[exact])])
+
+
+class Encoder:
+    """Encodes histories that grow: what stands at the head of the last one, the very objects, is not encoded again.
+
+    Args:
+        space: The search space.
+        sign: Values times the sign are maximised.
+    """
+
+    def __init__(self, space: Space, sign: float) -> None:
+        self._space = space
+        self._sign = sign
+        self._history: list[Observation] = []
+        self._is_fitted: list[bool] = []
+        self._points: Array = np.zeros((0, space.dim))
+
+    def encode(self, history: Sequence[Observation]) -> Encoded:
+        """Return those of the observations that can be fitted."""
+        known = n_common(self._history, history)
+        new = [self._point_of(observation) for observation in history[known:]]
+        n_fitted = sum(self._is_fitted[:known])
+        self._history = list(history)
+        self._is_fitted = [*self._is_fitted[:known], *(point is not None for point in new)]
+        self._points = np.vstack([self._points[:n_fitted], *(point for point in new if point is not None)])
+        fitted = list(compress(history, self._is_fitted))
+        return Encoded(
+            points=self._points,
+            values=self._sign * np.array([o.value for o in fitted], dtype=np.float64),
+            numbers=np.array([o.number for o in fitted], dtype=np.intp),
+            inside=self._space.inside(self._points),
+            ended=np.array([o.ended for o in fitted], dtype=np.float64),
+            n_excluded=len(history) - len(fitted),
+        )
+
+    def _point_of(self, observation: Observation) -> Array | None:
+        """Return the encoded point, None for an observation that cannot be fitted."""
+        if observation.value is None or not math.isfinite(observation.value):
+            return None
+        try:
+            return self._space.encode(observation.params)
+        except ValueError:  # a point of another space: recorded, not modelled
+            return None

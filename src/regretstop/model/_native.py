@@ -1,0 +1,191 @@
+"""The native surrogate: an exact Gaussian process whose hyperparameters are declared, sampled, or at their mode."""
+
+import math
+from functools import partial
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regretstop.checks import check_at_least, check_number_or
+from regretstop.model._hyperparameters import MOST_NOISE, Estimator, Part, thinned
+from regretstop.model._kernels import Embedding, Kernel
+from regretstop.model._likelihood import Hyperparameters
+from regretstop.model._model_check import ModelCheck, blocks, judge, residuals
+from regretstop.model._posterior import GaussianProcess
+from regretstop.model._protocols import Fit, Treatment
+from regretstop.model._repeats import merge_duplicates
+from regretstop.model._sampling import Sampling
+from regretstop.model._standardize import Standardized, standardize
+
+Array = NDArray[np.float64]
+
+
+class NativeSurrogate:
+    """An exact Gaussian process on the unit cube.
+
+    The same observations in the same order always give the same fit, whatever was fitted before.
+
+    Args:
+        kernel: The kernel; with hyperparameters="fixed" it carries lengthscales and outputscale.
+        noise_std: "learned", or σ in the objective's units; 0 for a noise-free objective.
+        hyperparameters: "posterior", "map" or "fixed".
+        mean: The constant mean of the objective; used with "fixed" only.
+        n_samples: Samples of the hyperparameters; used with "posterior" only.
+        model_check: Whether estimated models that were overconfident so far have their deviations inflated.
+
+    Raises:
+        ValueError: If the kernel's numbers, the noise and the treatment do not go together.
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: Kernel,
+        noise_std: float | Literal["learned"],
+        hyperparameters: Treatment,
+        mean: float,
+        n_samples: int = 8,
+        model_check: bool = True,
+    ) -> None:
+        check_treatment(kernel, noise_std, hyperparameters)
+        check_at_least("n_samples", n_samples, 1)
+        self._kernel = kernel
+        self._noise_std = noise_std
+        self._treatment = hyperparameters
+        self._mean = mean
+        self._model_check = model_check
+        self._estimator = Estimator(kernel, noise_std, n_samples if hyperparameters == "posterior" else 0)
+
+    @property
+    def guarantee(self) -> Literal["theorem", "model"]:
+        """What its certificates are: "theorem" for declared hyperparameters, "model" for estimated ones."""
+        return "theorem" if self._treatment == "fixed" else "model"
+
+    def n_estimated(self, categories: NDArray[np.intp]) -> int:
+        """Return how many numbers a fit estimates: ℓ, s, σ and the mean.
+
+        Raises:
+            ValueError: If the declared lengthscales are not one per axis.
+        """
+        if self._treatment != "fixed":
+            return len(categories) + 3
+        given = self._kernel.lengthscales
+        if len(given or ()) != len(categories):
+            raise ValueError(f"lengthscales must have one number per free axis ({len(categories)}), got {given!r}")
+        return 0
+
+    def fit(self, points: Array, values: Array, *, categories: NDArray[np.intp], sign: float) -> Fit:
+        """Return the posterior given encoded points, shape (n, d), and values of the maximised objective, shape (n,).
+
+        Args:
+            points: Encoded points, shape (n, d), n ≥ 1; repeats allowed.
+            values: Values of the maximised objective, finite, in its own units, shape (n,).
+            categories: Number of categories per axis of the space, 0 for a numeric axis; shape (d,).
+            sign: 1, or −1 where the values are those of the objective times −1.
+        """
+        embedding = Embedding(categories)
+        if self._treatment == "fixed":
+            return self._declared(points, values, embedding, sign * self._mean)
+        data = standardize(values)
+        subset = thinned(len(values))
+        part = Part(points[subset], values[subset], embedding)
+        estimate = self._estimator.estimate(part)
+        # The subset was standardised by its own spread; what it found is carried to the spread of all the values.
+        ratio = estimate.scale / data.scale if subset.step > 1 else 1.0
+        build = partial(self._posterior, merge_duplicates(points, data.values, np.ones(len(values))), embedding)
+        # Modes are checked by modes, whatever is sampled: so the next point is that of "map".
+        check = self._check(part, estimate.scale, sampled=False)
+        mode = build(_scaled(estimate.mode, ratio * _inflation(check)))
+        if not estimate.samples:
+            return Fit((mode,), data, sampling=estimate.sampling, check=check)
+        sample_check = self._check(part, estimate.scale, sampled=True)
+        factor = ratio * _inflation(sample_check)
+        try:
+            samples = tuple(build(_scaled(sample, factor)) for sample in estimate.samples)
+        except np.linalg.LinAlgError as error:
+            return Fit((mode,), data, sampling=Sampling(0, 0, 0.0, str(error)), check=check)
+        return Fit(samples, data, mode, estimate.sampling, sample_check)
+
+    def _check(self, part: Part, scale: float, *, sampled: bool) -> ModelCheck | None:
+        """Return what earlier estimates, their samples or their modes, say about the values that came after them."""
+        if not self._model_check:
+            return None
+        values = standardize(part.values).values
+        z: list[Array] = []
+        for start, end in blocks(len(values)):
+            before = part.first(start)
+            # Equal values have no scale, and a model of them says nothing about how far others may be.
+            if not standardize(before.values).has_spread:
+                continue
+            earlier = self._estimator.estimate(before)
+            believed = earlier.samples if sampled and earlier.samples else (earlier.mode,)
+            ahead = residuals(
+                [_scaled(each, earlier.scale / scale) for each in believed],
+                part.points[:end],
+                values[:end],
+                kernel=self._kernel,
+                embedding=part.embedding,
+                start=max(start, len(values) // 2),
+            )
+            z.append(ahead)
+        return judge(np.concatenate([*z, np.zeros(0)]))
+
+    def _declared(self, points: Array, values: Array, embedding: Embedding, mean: float) -> Fit:
+        assert self._kernel.lengthscales is not None  # checked in __init__
+        assert self._kernel.outputscale is not None
+        scale = math.sqrt(self._kernel.outputscale)
+        data = Standardized((values - mean) / scale, mean, scale, 0, has_spread=True)
+        noise_std = float(self._noise_std) / scale
+        parameters = Hyperparameters(np.array(self._kernel.lengthscales), 1.0, noise_std)
+        merged = merge_duplicates(points, data.values, np.ones(len(values)))
+        return Fit((self._posterior(merged, embedding, parameters, mean=0.0),), data)
+
+    def _posterior(
+        self,
+        merged: tuple[Array, Array, Array, float],
+        embedding: Embedding,
+        parameters: Hyperparameters,
+        mean: float | None = None,
+    ) -> GaussianProcess:
+        points, means, repeats, _ = merged
+        return GaussianProcess(
+            points,
+            means,
+            repeats,
+            kernel=self._kernel,
+            embedding=embedding,
+            lengthscales=parameters.lengthscales,
+            prior_std=parameters.prior_std,
+            noise_std=parameters.noise_std,
+            mean=mean,
+        )
+
+
+def _inflation(check: ModelCheck | None) -> float:
+    return 1.0 if check is None else check.inflation
+
+
+def _scaled(parameters: Hyperparameters, ratio: float) -> Hyperparameters:
+    """Return the hyperparameters in another unit."""
+    ratio = min(ratio, MOST_NOISE)  # as much is far too large either way, and its square is finite
+    return Hyperparameters(parameters.lengthscales, parameters.prior_std * ratio, parameters.noise_std * ratio)
+
+
+def check_treatment(kernel: Kernel, noise_std: object, hyperparameters: str) -> None:
+    """Raise ValueError, naming argument and value, unless the surrogate's arguments go together."""
+    if hyperparameters not in get_args(Treatment):
+        raise ValueError(f"hyperparameters must be 'posterior', 'map' or 'fixed', got {hyperparameters!r}")
+    check_number_or("noise_std", noise_std, "learned")
+    given = [name for name in ("lengthscales", "outputscale") if getattr(kernel, name) is not None]
+    if hyperparameters == "fixed":
+        if len(given) < 2 or noise_std == "learned":
+            raise ValueError(
+                "hyperparameters='fixed' needs a kernel with lengthscales and outputscale, and noise_std as a number; "
+                f"got kernel={kernel!r}, noise_std={noise_std!r}"
+            )
+    elif given:
+        raise ValueError(
+            f"hyperparameters={hyperparameters!r} estimates the kernel's {' and '.join(given)}: "
+            f"give a bare {type(kernel).__name__}(), or hyperparameters='fixed'"
+        )

@@ -1,0 +1,166 @@
+"""Rule PRB: stop when simulation says that a trial is ε-optimal with probability 1 − δ (Wilson 2024)."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import bdtr, bdtrc
+
+from regretstop.bound import RiskLedger
+from regretstop.certificate import Certificate
+from regretstop.gap import gap_beside
+from regretstop.model import HasPaths
+from regretstop.rules._ledger import LedgerRule, risk_terms
+from regretstop.rules._remaining import NO_PATHS, can_draw, path_gaps, path_rng
+from regretstop.snapshot import Snapshot
+
+Array = NDArray[np.float64]
+
+_N_CANDIDATES = 5
+# Paths that choose the candidates; others then judge them.
+_N_SCOUTS = 64
+# Cumulative numbers of paths, n_j = 16 · 1.5^(j−1), and the risk of the j-th look at them, ∝ j^(−1.1).
+_FIRST, _GROWTH, _MOST = 16, 1.5, 1000
+_DECAY = 1.1
+_N_STARTS = 3
+
+
+@dataclass(frozen=True)
+class PRB(LedgerRule):
+    """The probabilistic regret bound: stop when some trial x̂ has P(f* − f(x̂) ≤ ε | data) ≥ 1 − δ/2, by simulation.
+
+    The other half of δ pays for errors of the estimate, spread evenly over the tests and over up to five candidates.
+    Each candidate's regret is computed on posterior paths, in growing numbers, until the Clopper–Pearson limits of the
+    probability that it exceeds ε are both on one side of δ/2, or 1000 paths are drawn. Paths are drawn in equal shares
+    from all hyperparameter samples: with one posterior, the MAP, it is Wilson's rule, with several our extension.
+
+    The certificate's bound is a quantile with the same meaning: with probability at least 1 − δ/2 over the model, and
+    up to δ/2 for the estimate, f* − f(x̂) is at most the bound. It is the upper confidence limit of the (1 − δ/2)
+    quantile from the paths drawn, and infinite where they are too few for one: most tests see after a few dozen paths
+    that too much is left, and stop drawing. `terms["probability_left"]` is the estimate itself.
+
+    The guarantee is "heuristic": the limits would hold for independent exact draws, and the paths are draws of an
+    approximation, share its frequencies within a round, and have their maxima searched for.
+
+    Args:
+        epsilon: ε in the objective's units: stop when the bound falls below it.
+        delta: δ in (0, 1).
+        schedule: When tests are made.
+        horizon: The largest number of tests that will ever be made, or None for an open end. `PostHoc` has its own.
+
+    Raises:
+        ValueError: If an argument is out of its range.
+    """
+
+    def obstacle(self, snapshot: Snapshot) -> str | None:
+        """Return why there is no test, in words; None if there is one."""
+        return super().obstacle(snapshot) or (None if can_draw(snapshot) else NO_PATHS)
+
+    def _assess(self, snapshot: Snapshot) -> Certificate:
+        """Return the certificate where there is no obstacle."""
+        rng = path_rng(snapshot)
+        candidates = _candidates(snapshot, rng)
+        ledger = RiskLedger(0.5 * self.delta, math.inf, self._horizon(snapshot))
+        risk = math.exp(ledger.log_test_risk(snapshot.test))
+        tally = self._simulate(snapshot, candidates, risk / len(candidates), rng)
+        incumbent = candidates[tally.candidate]
+        gap = gap_beside(snapshot, self.delta, self._horizon(snapshot))
+        return self._certificate(
+            snapshot,
+            gap,
+            bound=tally.bound,
+            guarantee="heuristic",
+            incumbent=incumbent,
+            reason=self._reason(tally),
+            terms={
+                "probability_left": tally.probability_left,
+                "paths": tally.n_paths,
+                "candidates": len(candidates),
+                "maximum": snapshot.searches[0].how,
+                **risk_terms(snapshot, ledger, model_risk=0.5 * self.delta),
+                **snapshot.noise_terms(),
+            },
+        )
+
+    def _simulate(self, snapshot: Snapshot, candidates: list[int], risk: float, rng: np.random.Generator) -> "_Tally":
+        """Draw paths until they decide, or enough are drawn; `risk` is each candidate's in this test."""
+        totals = _totals(len(snapshot.posteriors))
+        weights = np.arange(1.0, len(totals) + 1.0) ** -_DECAY
+        trials = snapshot.points[candidates]
+        gaps = np.empty((len(candidates), 0))
+        tally = None
+        for total, weight in zip(totals, (weights / np.sum(weights)).tolist(), strict=True):
+            more = path_gaps(snapshot, trials, total - gaps.shape[1], self.epsilon, rng, _N_STARTS)
+            gaps = np.hstack([gaps, more * snapshot.scale])
+            tally, is_hopeless = self._judge(gaps, risk * weight)
+            if tally.bound < self.epsilon or is_hopeless:
+                break
+        assert tally is not None  # there is at least one round
+        return tally
+
+    def _judge(self, gaps: Array, risk: float) -> tuple["_Tally", bool]:
+        """Return what gaps of shape (candidates, paths) say at this risk, and whether all candidates are hopeless.
+
+        With c_m the largest count that a Binomial(n, δ/2) number stays at or below with probability at most `risk`,
+        the (c_m + 1)-th largest gap is an upper limit of the (1 − δ/2) quantile; it is below ε just when the
+        Clopper–Pearson limit of P(gap ≥ ε) is at most δ/2. Equal shares from unequal posteriors spread a count less
+        than the binomial does (Hoeffding 1956), so the limits hold for the average probability.
+        """
+        n, level = gaps.shape[1], 0.5 * self.delta
+        # c_m + 1, or 0 where even a count of none is too likely.
+        counts: Array = np.arange(float(n))
+        at_most: Array = np.asarray(bdtr(counts, n, level), dtype=np.float64)
+        allowed = int(np.sum(at_most <= risk))
+        limits = np.sort(gaps, axis=1)[:, n - allowed] if allowed else np.full(len(gaps), math.inf)
+        above = np.sum(gaps >= self.epsilon, axis=1)
+        # P(Binomial ≥ c) = bdtrc(c − 1), which is 1 for c = 0.
+        by_chance: Array = np.asarray(bdtrc(np.maximum(above - 1.0, 0.0), n, level), dtype=np.float64)
+        is_hopeless = bool(np.all((above > 0) & (by_chance <= risk)))
+        best = min(range(len(gaps)), key=lambda i: (float(limits[i]), int(above[i])))
+        return _Tally(best, float(limits[best]), int(above[best]) / n, n), is_hopeless
+
+    def _reason(self, tally: "_Tally") -> str:
+        left = f"the probability that something better by more than ε remains is about {tally.probability_left:.2g}"
+        level = f"{0.5 * self.delta:.4g} (δ/2)"
+        if tally.bound < self.epsilon:
+            return f"{left}, and below {level} with confidence"
+        return f"{left}, and to stop it has to be below {level} with confidence"
+
+
+@dataclass(frozen=True)
+class _Tally:
+    """What the paths say about the best candidate: its index, bound in the objective's units, and the estimate."""
+
+    candidate: int
+    bound: float
+    probability_left: float
+    n_paths: int
+
+
+def _totals(n_posteriors: int) -> list[int]:
+    """Return the cumulative numbers of paths, each a multiple of the number of posteriors."""
+    totals: list[int] = []
+    size = float(_FIRST)
+    while not totals or totals[-1] < _MOST:
+        total = -(-min(math.ceil(size), _MOST) // n_posteriors) * n_posteriors
+        if not totals or total > totals[-1]:
+            totals.append(total)
+        size *= _GROWTH
+    return totals
+
+
+def _candidates(snapshot: Snapshot, rng: np.random.Generator) -> list[int]:
+    """Return indices of trials: the highest mean, then greedily those most likely to beat all before them."""
+    means = np.mean([posterior.mean_std(snapshot.points)[0] for posterior in snapshot.posteriors], axis=0)
+    share = -(-_N_SCOUTS // len(snapshot.posteriors))
+    values = np.hstack(
+        [p.paths(share, rng).values(snapshot.points) for p in snapshot.posteriors if isinstance(p, HasPaths)]
+    )
+    chosen = [int(np.argmax(means))]
+    while len(chosen) < _N_CANDIDATES:
+        chances = np.mean(values > np.max(values[chosen], axis=0), axis=1)
+        if not np.any(chances > 0.0):
+            break
+        chosen.append(int(np.argmax(chances)))
+    return chosen

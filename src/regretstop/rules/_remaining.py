@@ -1,0 +1,88 @@
+"""What posterior paths say about how much better the optimum is than evaluated trials."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regretstop.model import HasPaths
+from regretstop.search import maximize_paths
+from regretstop.snapshot import Snapshot
+
+Array = NDArray[np.float64]
+
+NO_PATHS = "the surrogate's posterior cannot be drawn from as functions, which is what this rule counts"
+# For the estimate that every certificate carries.
+_N_PATHS, _N_STARTS = 64, 1
+# Relative to ε: no path is climbed for the sake of less.
+_TOLERANCE = 1e-3
+
+
+def path_rng(snapshot: Snapshot) -> np.random.Generator:
+    """Return the source of randomness for these data: the same data, the same certificate."""
+    return np.random.default_rng([snapshot.searches[0].seed, snapshot.n_observations])
+
+
+def can_draw(snapshot: Snapshot) -> bool:
+    """Return whether every posterior can be drawn from as functions."""
+    return all(isinstance(posterior, HasPaths) for posterior in snapshot.posteriors)
+
+
+def path_gaps(
+    snapshot: Snapshot,
+    trials: Array,
+    n: int,
+    epsilon: float,
+    rng: np.random.Generator,
+    n_starts: int,
+    enough: float = math.inf,
+) -> Array:
+    """Return f* − f(x̂) on posterior paths, for several x̂.
+
+    Args:
+        snapshot: Its posteriors must have paths; each gives an equal share.
+        trials: The x̂, encoded, shape (k, d).
+        n: How many paths; a multiple of the number of posteriors, or it is rounded up to one.
+        epsilon: ε in the objective's units: differences far below it are not looked for.
+        rng: Draws the paths.
+        n_starts: Where to climb from on each path.
+        enough: In the objective's units: a larger difference is not looked for where one above this was found.
+
+    Returns:
+        Shape (k, n), standardised and never negative.
+    """
+    share = -(-n // len(snapshot.posteriors))
+    gaps: list[Array] = []
+    for posterior, search in zip(snapshot.posteriors, snapshot.searches, strict=True):
+        assert isinstance(posterior, HasPaths)  # asked before
+        paths = posterior.paths(share, rng)
+        maxima = maximize_paths(
+            paths,
+            search,
+            trials,
+            rng,
+            n_starts=n_starts,
+            tolerance=_TOLERANCE * epsilon / snapshot.scale,
+            enough=enough / snapshot.scale,
+        )
+        gaps.append(maxima.values - maxima.at_anchors)
+    return np.hstack(gaps)
+
+
+def probability_left(snapshot: Snapshot, incumbent: int, epsilon: float) -> dict[str, float | int | str]:
+    """Return terms for a certificate: the estimated probability that something better by more than ε remains.
+
+    Args:
+        snapshot: Without an obstacle.
+        incumbent: Index of x̂ among the snapshot's points.
+        epsilon: ε in the objective's units.
+
+    Returns:
+        "probability_left" and "paths", the number of paths behind it; nothing where there are no paths.
+    """
+    if not can_draw(snapshot):
+        return {}
+    trial = snapshot.points[incumbent : incumbent + 1]
+    rng = path_rng(snapshot)
+    gaps = path_gaps(snapshot, trial, _N_PATHS, epsilon, rng, _N_STARTS, enough=epsilon) * snapshot.scale
+    return {"probability_left": float(np.mean(gaps > epsilon)), "paths": gaps.size}

@@ -1,0 +1,240 @@
+"""Rule UCBbr: the paper's rule, on its instantaneous regret bound for GP-UCB."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from regretstop.bound import (
+    UNKNOWN_SLOPES,
+    Array,
+    RegretBound,
+    RiskLedger,
+    Theorem,
+    grids_of,
+    ledger_for,
+    log_n_exact,
+    settle_cost,
+    sloped_axes,
+    slopes_are_known,
+    slopes_of,
+    theory_sqrt_beta,
+)
+from regretstop.certificate import Certificate, Guarantee
+from regretstop.checks import check_between, check_positive
+from regretstop.gap import certified_gap
+from regretstop.model import Posterior
+from regretstop.rules._base import verdict
+from regretstop.rules._ledger import LedgerRule, risk_terms
+from regretstop.rules._remaining import probability_left
+from regretstop.search import Maximum, Search, UpperConfidenceBound
+from regretstop.snapshot import Beta, Snapshot
+from regretstop.spaces import Space
+
+
+@dataclass(frozen=True)
+class UCBbr(LedgerRule):
+    """The paper's rule: stop when its bound on the regret of the next GP-UCB query falls below ε.
+
+        c_t = (√β_t + √η_t) σ(x_t) − (√β_t − √α_t) σ_floor + t^(−s_t),   x_t = argmax μ + √β σ
+
+    The paper certifies the query x_t, which then has to be evaluated. Here the bound is handed on to the evaluated
+    trial x̂ with the best lower confidence bound, which costs what x̂ lacks of x_t's:
+    `bound = c_t + max(0, LCB(x_t) − LCB(x̂))`, LCB = μ − √η σ. By the same proof it bounds f* − f(x̂), whichever
+    sampler chose the data. Over samples of the hyperparameters x̂ is the trial whose worst bound is the least.
+
+    The width of the acquisition is the optimizer's `beta`. "theory" is the paper's β_t and "matched" sets β_t = α_t:
+    both satisfy the theorem's condition α_t ≤ β_t. A number is the paper's experiment: x_t maximises with that β
+    while the formula keeps the theory's β_t. Then the proof does not apply, and the guarantee is "heuristic".
+
+    Args:
+        epsilon: ε in the objective's units: stop when the bound falls below it.
+        delta: δ in (0, 1).
+        n_L: δ/n_L is kept for the slopes of f; above 1. A finite space keeps nothing.
+        schedule: When tests are made.
+        horizon: The largest number of tests that will ever be made, or None for an open end. `PostHoc` has its own.
+        a: With b, the paper's assumption P(Lipschitz constant > L) ≤ d a exp(−L²/b²), in units of the prior deviation
+            on the unit cube. Give both, or neither to derive slope levels from the kernel.
+        b: See a.
+        side: r, the side of the cube that a and b are meant for.
+
+    Raises:
+        ValueError: If an argument is out of its range, or only one of a and b is given.
+    """
+
+    n_L: float = 10.0
+    a: float | None = None
+    b: float | None = None
+    side: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the arguments."""
+        super().__post_init__()
+        check_between("n_L", self.n_L, 1)
+        if (self.a is None) != (self.b is None):
+            raise ValueError(f"a and b go together, got a={self.a!r} and b={self.b!r}")
+        for name, value in (("a", self.a), ("b", self.b), ("side", self.side)):
+            if value is not None:
+                check_positive(name, value)
+        if self.a is not None and self.a <= self.delta:
+            raise ValueError(f"a must be above delta = {self.delta!r} for a Lipschitz level, got {self.a!r}")
+
+    def obstacle(self, snapshot: Snapshot) -> str | None:
+        """Return why there is no test, in words; None if there is one."""
+        obstacle = super().obstacle(snapshot)
+        if obstacle is None and self.a is None:
+            known = all(slopes_are_known(snapshot.space, posterior) for posterior in snapshot.posteriors)
+            return None if known else UNKNOWN_SLOPES
+        return obstacle
+
+    def _assess(self, snapshot: Snapshot) -> Certificate:
+        """Return the certificate where there is no obstacle."""
+        ledger = ledger_for(snapshot.space, self.delta, self.n_L, self._horizon(snapshot))
+        # Each with a full search: unlike the gap, this bound may be far too low or too high at a point that is only
+        # nearly the maximiser.
+        under = [
+            _Under(
+                posterior,
+                *self._under(
+                    snapshot.space, posterior, search, snapshot.beta, ledger, snapshot.n_observations, snapshot.test
+                ),
+            )
+            for posterior, search in zip(snapshot.posteriors, snapshot.searches, strict=True)
+        ]
+        at_data = [posterior.mean_std(snapshot.points) for posterior in snapshot.posteriors]
+        bounds = np.array([each.bounds(mean, std) for each, (mean, std) in zip(under, at_data, strict=True)])
+        lower = [each.lower(mean, std) for each, (mean, std) in zip(under, at_data, strict=True)]
+        # The trial whose worst bound is the least; of equals, the one with the best lower confidence bounds.
+        incumbent = int(np.lexsort((-np.mean(lower, axis=0), np.max(bounds, axis=0)))[0])
+        worst = int(np.argmax(bounds[:, incumbent]))
+        bound = float(bounds[worst, incumbent]) * snapshot.scale
+        return self._under_worst(snapshot, ledger, under[worst], bound, incumbent)
+
+    def _under(
+        self,
+        space: Space,
+        posterior: Posterior,
+        search: Search,
+        beta: Beta,
+        ledger: RiskLedger,
+        n: int,
+        test: int,
+    ) -> tuple[RegretBound, Maximum]:
+        """Return the paper's bound under one posterior, in units of its prior deviation, and the query x_t."""
+        prior_std = posterior.prior_std
+        levels = self._levels(space, posterior, ledger.slope_risk)
+        theorems = [
+            Theorem(n + 1, ledger.log_test_risk(test), posterior.noise_std / prior_std, grid)
+            for grid in grids_of(space, levels, one_level=self.a is not None)
+        ]
+        dim = len(levels)
+        for_beta = self._levels(space, posterior, self.delta / 4.0)
+        reach = dim * math.exp(float(np.mean(np.log(for_beta)))) if dim else 0.0
+        sqrt_beta = theory_sqrt_beta(n + 1, dim, self.delta, reach, log_n_exact(space))
+
+        def least(query: Maximum, width: float) -> RegretBound:
+            """Return the bound by the grid that makes it least."""
+            bounds = (theorem.bound(query.std / prior_std, width) for theorem in theorems)
+            return min(bounds, key=lambda bound: bound.value)
+
+        if beta != "matched":
+            query = search.maximize(UpperConfidenceBound(sqrt_beta if beta == "theory" else math.sqrt(beta)))
+            return least(query, sqrt_beta), query
+        tried: list[tuple[RegretBound, Maximum]] = []
+
+        def respond(std: float) -> float:
+            """Query with the width that matches this deviation; the theorem holds for whatever β it has."""
+            width = min(theorem.matched_width(std) for theorem in theorems)
+            query = search.maximize(UpperConfidenceBound(width))
+            tried.append((least(query, width), query))
+            return query.std / prior_std
+
+        first = search.maximize(UpperConfidenceBound(sqrt_beta))
+        settle_cost(first.std / prior_std, respond)
+        return min(tried, key=lambda pair: pair[0].value)
+
+    def _levels(self, space: Space, posterior: Posterior, risk: float) -> Array:
+        """Return r L_j of each axis with a slope, for levels that fail with at most this risk; shape (d,)."""
+        if self.a is None or self.b is None:
+            return slopes_of(space, posterior, risk)
+        dim = int(np.sum(sloped_axes(space)))
+        return np.full(dim, self.side * self.b * math.sqrt(math.log(dim * self.a / risk))) if dim else np.zeros(0)
+
+    def _under_worst(
+        self,
+        snapshot: Snapshot,
+        ledger: RiskLedger,
+        worst: "_Under",
+        bound: float,
+        incumbent: int,
+    ) -> Certificate:
+        posterior, regret, query = worst.posterior, worst.regret, worst.query
+        gap = certified_gap(snapshot, ledger)
+        guarantee: Guarantee = snapshot.guarantee if isinstance(snapshot.beta, str) else "heuristic"
+        reason = verdict(bound, self.epsilon)
+        if math.isinf(bound):
+            reason = "no parameters satisfy the theorem's condition α ≤ β"
+        elif bound >= self.epsilon and snapshot.plateau is None:  # whose edge can look like noise
+            reason += _noise_remark(posterior, regret, snapshot, self.epsilon)
+        scale = snapshot.scale
+        return self._certificate(
+            snapshot,
+            gap,
+            bound=bound,
+            guarantee=guarantee,
+            incumbent=incumbent,
+            reason=reason,
+            terms={
+                "t": snapshot.n_observations + 1,
+                "query_bound": regret.value * posterior.prior_std * scale,
+                "sqrt_beta": regret.sqrt_beta,
+                "sqrt_eta": regret.sqrt_eta,
+                "sqrt_alpha": regret.sqrt_alpha,
+                "s": regret.s,
+                "posterior_std": query.std * scale,
+                "prior_std": posterior.prior_std * scale,
+                "noise_std": snapshot.noise_std_of(posterior),
+                "jitter_std": math.sqrt(posterior.jitter) * scale,
+                "maximum": query.how,
+                "n_L": ledger.n_L,
+                **risk_terms(snapshot, ledger),
+                **probability_left(snapshot, incumbent, self.epsilon),
+            },
+        )
+
+
+@dataclass(frozen=True)
+class _Under:
+    """The paper's bound under one posterior, in units of its prior deviation, and the query x_t that it is for."""
+
+    posterior: Posterior
+    regret: RegretBound
+    query: Maximum
+
+    def lower(self, mean: Array, std: Array) -> Array:
+        """Return the lower confidence bounds of trials, by which one is named among equals."""
+        # An infinite width means an infinite bound; any finite one then serves to name a trial.
+        return mean - (self.regret.sqrt_eta if math.isfinite(self.regret.sqrt_eta) else 2.0) * std
+
+    def bounds(self, mean: Array, std: Array) -> Array:
+        """Return the bound handed on to each of the trials with these posterior means and deviations."""
+        if not math.isfinite(self.regret.value):
+            return np.full(len(mean), math.inf)
+        width = self.regret.sqrt_eta
+        lacking = (self.query.mean - width * self.query.std) - (mean - width * std)
+        return self.posterior.prior_std * self.regret.value + np.maximum(lacking, 0.0)
+
+
+def _noise_remark(posterior: Posterior, regret: RegretBound, snapshot: Snapshot, epsilon: float) -> str:
+    """Return a remark if the noise alone keeps the bound above ε, however good the sampling; else nothing."""
+    width = regret.sqrt_alpha + regret.sqrt_eta
+    noise_std = snapshot.noise_std_of(posterior)
+    # The bound counts the noise as often as the model check says; what is named is the noise itself.
+    ratio = width * posterior.noise_std * snapshot.scale / epsilon
+    needed = ratio * ratio  # not **, which raises where this overflows to infinity
+    if not math.isfinite(needed) or needed <= snapshot.n_observations:
+        return ""
+    return (
+        f"; noise of deviation {noise_std:.4g} alone keeps it there until about {needed:.0f} observations, "
+        "so a larger ε, or less noise, is what would help"
+    )

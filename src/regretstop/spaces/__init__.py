@@ -1,0 +1,18 @@
+""""""
+
+from regretstop.spaces._numbers import to_number, to_python
+from regretstop.spaces._parameters import Categorical, Float, Int, Parameter
+from regretstop.spaces._sobol import sobol_points
+from regretstop.spaces._space import SAME_POINT, Space
+
+__all__ = [
+    "SAME_POINT",
+    "Categorical",
+    "Float",
+    "Int",
+    "Parameter",
+    "Space",
+    "sobol_points",
+    "to_number",
+    "to_python",
+]

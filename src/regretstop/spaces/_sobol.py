@@ -1,0 +1,27 @@
+"""Points that are spread evenly over a mixed space."""
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regretstop.spaces._space import Space
+
+Array = NDArray[np.float64]
+
+
+def sobol_points(space: Space, n: int, seed: int) -> Array:
+    """Return the first n points of a scrambled Sobol sequence, rounded to the space; shape (n, d)."""
+    unit = _unit_sobol(space.dim, 1 << max(n - 1, 0).bit_length(), seed)[:n].copy()
+    categorical = space.categories > 0
+    unit[:, categorical] = np.floor(unit[:, categorical] * space.categories[categorical])
+    return space.snap(unit)
+
+
+@lru_cache(maxsize=8)
+def _unit_sobol(dim: int, n: int, seed: int) -> Array:
+    from scipy.stats.qmc import Sobol  # slow to import, and not needed to import the package
+
+    points = Sobol(dim, scramble=True, seed=np.random.default_rng(seed)).random(n)  # `rng` came with SciPy 1.15
+    points.setflags(write=False)
+    return points
