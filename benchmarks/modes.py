@@ -18,7 +18,7 @@ from benchmarks.pending import run_pending
 from benchmarks.records import RESULTS, compact, read
 from benchmarks.tables import evaluations, sources, table
 from regretstop import GPUCB, Matern52, UCBbr
-from regretstop.model import Embedding, HyperparameterDensity, NativeSurrogate, Treatment, standardize
+from regretstop.model import Embedding, GaussianProcess, HyperparameterDensity, Treatment, standardize
 
 PATH = RESULTS / "modes.jsonl"
 BEFORE = histories.DATA / "modes_before.jsonl"
@@ -63,8 +63,8 @@ def assess(history: History, treatment: Treatment) -> dict[str, Any]:
     return {"problem": history.problem, "epsilon": history.epsilon, "sizes": sizes, **columns}
 
 
-def _surrogate(treatment: Treatment, *, model_check: bool = True) -> NativeSurrogate:
-    return NativeSurrogate(
+def _surrogate(treatment: Treatment, *, model_check: bool = True) -> GaussianProcess:
+    return GaussianProcess(
         kernel=Matern52(), noise_std="learned", hyperparameters=treatment, mean=0.0, model_check=model_check
     )
 

@@ -38,7 +38,7 @@ from regretstop import (
     UCBbr,
 )
 from regretstop.gap import calibrated_gap
-from regretstop.model import NativeSurrogate
+from regretstop.model import GaussianProcess
 from regretstop.snapshot import Snapshot
 
 DELTA = 0.05
@@ -150,7 +150,7 @@ def optimizer(problem: Problem, key: Mapping[str, Any], treatment: str, *, model
     if problem.declared:
         options |= problem.declared | {"hyperparameters": "fixed"}
     else:
-        options["surrogate"] = NativeSurrogate(
+        options["surrogate"] = GaussianProcess(
             kernel=KERNELS[key["kernel"]](),
             noise_std="learned",
             hyperparameters="posterior" if treatment == "posterior" else "map",

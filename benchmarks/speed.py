@@ -25,7 +25,7 @@ from benchmarks.slsqp import bound_by_slsqp
 from benchmarks.timing import Setup, interleaved, machine
 from regretstop import GPUCB, Every, Matern52, UCBbr, instantaneous_regret_bound
 from regretstop.history import Observation
-from regretstop.model import NativeSurrogate
+from regretstop.model import GaussianProcess
 
 PATH = RESULTS / "speed.json"
 SIZES = (20, 50, 100, 200)
@@ -122,8 +122,8 @@ def _imports(repetitions: int) -> dict[str, Any]:
     return result
 
 
-def _surrogate() -> NativeSurrogate:
-    return NativeSurrogate(kernel=Matern52(), noise_std="learned", hyperparameters="map", mean=0.0)
+def _surrogate() -> GaussianProcess:
+    return GaussianProcess(kernel=Matern52(), noise_std="learned", hyperparameters="map", mean=0.0)
 
 
 _WHERE: dict[str, Any] = {"categories": np.zeros(_DIM, dtype=np.intp), "sign": 1.0}

@@ -20,7 +20,7 @@ class TwoDeviations(Heuristic):
         points, posteriors = snapshot.points, snapshot.posteriors
         means = np.array([posterior.mean_std(points)[0] for posterior in posteriors])
         incumbent = int(np.argmax(np.mean(means, axis=0)))
-        maxima = [search.maximize(UpperConfidenceBound(2.0)) for search in snapshot.searches]
+        maxima = [search.maximize(UpperConfidenceBound(2.0)) for search in snapshot.maximizers]
         gap = max(best.value - mean for best, mean in zip(maxima, means[:, incumbent], strict=True))
         return Estimate(gap * snapshot.scale, incumbent, maxima[0].how, {"deviations": 2.0})
 

@@ -349,7 +349,7 @@ def test_a_certificate_is_the_worst_of_the_samples_at_one_trial(rule: Rule) -> N
             dataclasses.replace(
                 snapshot,
                 posteriors=snapshot.posteriors[k : k + 1],
-                searches=snapshot.searches[k : k + 1],
+                maximizers=snapshot.maximizers[k : k + 1],
                 points=snapshot.points[[trial]],
                 numbers=snapshot.numbers[[trial]],
                 values=snapshot.values[[trial]],

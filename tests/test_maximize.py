@@ -7,8 +7,8 @@ import pytest
 
 from regretstop import Categorical, Float, Int, Matern52, Space
 from regretstop.model import Embedding
-from regretstop.model._posterior import GaussianProcess
-from regretstop.search import Search, UpperConfidenceBound
+from regretstop.model._posterior import GaussianProcessPosterior
+from regretstop.search import Maximizer, UpperConfidenceBound
 from regretstop.spaces import sobol_points
 from tests.draws import cube_grid
 from tests.histories import FINITE, SPACES, declared, random_history, random_points
@@ -22,10 +22,12 @@ INFINITE = {
 BIG = Space({"n": Int(1, 40), "m": Int(1, 40), "k": Int(1, 40), "c": Categorical(["a", "b", "c"])})
 
 
-def posterior_on(space: Space, n: int, seed: int, lengthscale: float = 0.2, noise_std: float = 0.05) -> GaussianProcess:
+def posterior_on(
+    space: Space, n: int, seed: int, lengthscale: float = 0.2, noise_std: float = 0.05
+) -> GaussianProcessPosterior:
     rng = np.random.default_rng(seed)
     points = np.unique(random_points(space, n, rng), axis=0)
-    return GaussianProcess(
+    return GaussianProcessPosterior(
         points,
         rng.standard_normal(len(points)),
         np.ones(len(points)),
@@ -51,7 +53,7 @@ def brute_force(space: Space) -> np.ndarray:
 def test_enumerated_spaces_are_exact(name: str, sqrt_beta: float) -> None:
     space = FINITE[name]
     posterior = posterior_on(space, 6, seed=0)
-    maximum = Search(posterior, space, posterior.points, seed=0).maximize(UpperConfidenceBound(sqrt_beta))
+    maximum = Maximizer(posterior, space, posterior.points, seed=0).maximize(UpperConfidenceBound(sqrt_beta))
     mean, std = posterior.mean_std(space.enumerate())
     assert maximum.how == "enumerated"
     assert maximum.value == float(np.max(mean + sqrt_beta * std))
@@ -65,7 +67,7 @@ def test_enumerated_spaces_are_exact(name: str, sqrt_beta: float) -> None:
 def test_the_global_maximum_is_found(name: str, seed: int, sqrt_beta: float) -> None:
     space = INFINITE[name]
     posterior = posterior_on(space, 15, seed)
-    maximum = Search(posterior, space, posterior.points, seed=0).maximize(UpperConfidenceBound(sqrt_beta))
+    maximum = Maximizer(posterior, space, posterior.points, seed=0).maximize(UpperConfidenceBound(sqrt_beta))
     mean, std = posterior.mean_std(brute_force(space))
     assert maximum.how == "searched"
     assert maximum.value >= float(np.max(mean + sqrt_beta * std)) - 1e-4
@@ -80,7 +82,7 @@ def test_the_global_maximum_is_found(name: str, seed: int, sqrt_beta: float) -> 
 def test_a_finite_space_too_large_to_enumerate(seed: int) -> None:
     """192,000 points: more than are enumerated, few enough to be enumerated here."""
     posterior = posterior_on(BIG, 30, seed)
-    maximum = Search(posterior, BIG, posterior.points, seed=0).maximize(UpperConfidenceBound(2.0))
+    maximum = Maximizer(posterior, BIG, posterior.points, seed=0).maximize(UpperConfidenceBound(2.0))
     everything = BIG.enumerate()
     best = max(float(np.max(m + 2.0 * s)) for m, s in map(posterior.mean_std, np.array_split(everything, 40)))
     assert maximum.how == "searched"
@@ -95,7 +97,7 @@ def test_a_narrow_peak_at_the_data_is_found() -> None:
     points = rng.random((40, 2))
     values = np.zeros(40)
     values[17] = 10.0
-    posterior = GaussianProcess(
+    posterior = GaussianProcessPosterior(
         points,
         values,
         np.ones(40),
@@ -106,7 +108,7 @@ def test_a_narrow_peak_at_the_data_is_found() -> None:
         noise_std=0.01,
         mean=0.0,
     )
-    maximum = Search(posterior, space, points, seed=0).maximize(UpperConfidenceBound(0.5))
+    maximum = Maximizer(posterior, space, points, seed=0).maximize(UpperConfidenceBound(0.5))
     assert maximum.value > 9.9
     assert np.max(np.abs(maximum.point - points[17])) < 0.02
 
@@ -120,7 +122,7 @@ def test_maxima_on_the_faces_of_the_cube_are_found(seed: int) -> None:
     kernel = Matern52(lengthscales=lengthscales.tolist(), outputscale=1.0)
     snapshot = history.told(**declared(space) | {"kernel": kernel}).snapshot()
     mean, std = snapshot.posteriors[0].mean_std(cube_grid(3, 33))
-    maximum = snapshot.searches[0].maximize(UpperConfidenceBound(4.0))
+    maximum = snapshot.maximizers[0].maximize(UpperConfidenceBound(4.0))
     assert maximum.value >= float(np.max(mean + 4.0 * std)) - 1e-4
 
 
@@ -134,15 +136,15 @@ def test_the_hill_of_the_best_start_is_climbed(lengthscales: tuple[float, float]
     kernel = Matern52(lengthscales=lengthscales, outputscale=1.0)
     snapshot = history.told(**declared(history.space) | {"kernel": kernel}).snapshot()
     mean, std = snapshot.posteriors[0].mean_std(cube_grid(2, 201))
-    maximum = snapshot.searches[0].maximize(UpperConfidenceBound(5.3))
+    maximum = snapshot.maximizers[0].maximize(UpperConfidenceBound(5.3))
     assert maximum.value >= float(np.max(mean + 5.3 * std)) - 1e-4
 
 
 def test_without_data_the_whole_space_is_searched() -> None:
     space = INFINITE["a square"]
     posterior = posterior_on(space, 10, seed=0)
-    none_inside = Search(posterior, space, np.empty((0, 2)), seed=0).maximize(UpperConfidenceBound(2.0))
-    all_inside = Search(posterior, space, posterior.points, seed=0).maximize(UpperConfidenceBound(2.0))
+    none_inside = Maximizer(posterior, space, np.empty((0, 2)), seed=0).maximize(UpperConfidenceBound(2.0))
+    all_inside = Maximizer(posterior, space, posterior.points, seed=0).maximize(UpperConfidenceBound(2.0))
     assert none_inside.value == pytest.approx(all_inside.value, abs=1e-4)
 
 
@@ -160,7 +162,7 @@ class MeanOnly:
 def test_any_acquisition() -> None:
     space = INFINITE["a line"]
     posterior = posterior_on(space, 10, seed=3)
-    maximum = Search(posterior, space, posterior.points, seed=0).maximize(MeanOnly())
+    maximum = Maximizer(posterior, space, posterior.points, seed=0).maximize(MeanOnly())
     assert maximum.value >= float(np.max(np.tanh(posterior.mean_std(brute_force(space))[0]))) - 1e-9
 
 
@@ -176,7 +178,7 @@ def test_slopes_of_the_upper_confidence_bound() -> None:
 def test_the_search_is_deterministic_and_remembers() -> None:
     space = INFINITE["a line, integers and categories"]
     posterior = posterior_on(space, 12, seed=0)
-    one, other = (Search(posterior, space, posterior.points, seed=5) for _ in range(2))
+    one, other = (Maximizer(posterior, space, posterior.points, seed=5) for _ in range(2))
     first = one.maximize(UpperConfidenceBound(2.0))
     assert one.maximize(UpperConfidenceBound(2.0)) is first
     one.maximize(UpperConfidenceBound(3.0))

@@ -24,10 +24,10 @@ from regretstop import (
     SquaredExponential,
     UCBbr,
 )
-from regretstop.model import Embedding, Fit, Kernel, ModelCheck, NativeSurrogate, merge_duplicates
+from regretstop.model import Embedding, Fit, GaussianProcess, Kernel, ModelCheck, merge_duplicates
 from regretstop.model._likelihood import Hyperparameters
 from regretstop.model._model_check import blocks, judge, residuals
-from regretstop.model._posterior import GaussianProcess
+from regretstop.model._posterior import GaussianProcessPosterior
 from regretstop.rules import Rule
 from tests.draws import data_for
 
@@ -45,7 +45,7 @@ def ahead(
 ) -> tuple[float, float]:
     """Return mean and variance of value i from a posterior that is fitted to the values before it."""
     earlier, means, repeats, _ = merge_duplicates(points[:i], values[:i], np.ones(i))
-    posterior = GaussianProcess(
+    posterior = GaussianProcessPosterior(
         earlier,
         means,
         repeats,
@@ -235,9 +235,9 @@ def fit_of(points: np.ndarray, values: np.ndarray, categories: np.ndarray = NUME
     return surrogate(**options).fit(points, values, categories=categories, sign=1.0)
 
 
-def surrogate(**options: Any) -> NativeSurrogate:
+def surrogate(**options: Any) -> GaussianProcess:
     defaults = {"kernel": Matern52(), "noise_std": "learned", "hyperparameters": "map", "mean": 0.0}
-    return NativeSurrogate(**defaults | options)
+    return GaussianProcess(**defaults | options)
 
 
 def changing(n: int = 24, categories: np.ndarray = NUMERIC, seed: int = 3) -> tuple[np.ndarray, np.ndarray]:

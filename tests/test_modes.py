@@ -13,8 +13,8 @@ from scipy.optimize import minimize
 from benchmarks import histories
 from benchmarks.histories import History
 from regretstop import Matern52, Space, SquaredExponential
-from regretstop.model import Embedding, HyperparameterDensity, Kernel, NativeSurrogate, standardize
-from regretstop.model._hyperparameters import Estimator, Part, last_checkpoint
+from regretstop.model import Embedding, GaussianProcess, HyperparameterDensity, Kernel, standardize
+from regretstop.model._hyperparameters import HyperparameterEstimator, TrainingData, last_checkpoint
 from tests.histories import INFINITE, random_history
 
 # By history and number of observations: θ of the best of 30 random starts.
@@ -30,22 +30,22 @@ def kept() -> dict[str, History]:
     return {each.name: each for each in (*histories.real(), *histories.recorded())}
 
 
-def part_of(history: History, n: int) -> Part:
+def part_of(history: History, n: int) -> TrainingData:
     points, values = history.encoded()
-    return Part(points[:n], values[:n], Embedding(history.space.categories))
+    return TrainingData(points[:n], values[:n], Embedding(history.space.categories))
 
 
-def density_of(part: Part, kernel: Kernel, noise_std: float | None) -> HyperparameterDensity:
+def density_of(part: TrainingData, kernel: Kernel, noise_std: float | None) -> HyperparameterDensity:
     data = standardize(part.values)
     known = None if noise_std is None else noise_std / data.scale
     return HyperparameterDensity(part.points, data.values, kernel=kernel, embedding=part.embedding, noise_std=known)
 
 
 def value_at_mode(
-    part: Part, kernel: Kernel, noise_std: float | None, estimator: Estimator | None = None
+    part: TrainingData, kernel: Kernel, noise_std: float | None, estimator: HyperparameterEstimator | None = None
 ) -> tuple[float, HyperparameterDensity]:
     """Return −log density of the mode that is found, and the density."""
-    estimator = estimator or Estimator(kernel, "learned" if noise_std is None else noise_std, 0)
+    estimator = estimator or HyperparameterEstimator(kernel, "learned" if noise_std is None else noise_std, 0)
     mode = estimator.estimate(part).mode
     density = density_of(part, kernel, noise_std)
     theta = np.log([*mode.lengthscales, mode.prior_std] + [mode.noise_std] * (noise_std is None))
@@ -76,7 +76,7 @@ def best_of_random_starts(density: HyperparameterDensity, n: int, seed: int = 0)
 @pytest.mark.parametrize("name", BEST)
 def test_no_random_start_led_to_a_better_mode(name: str) -> None:
     """At n = 20, 25, …; one lengthscale for what is noise was 15 worse on real jobs, and 60 on one of the benchmark."""
-    history, estimator = kept()[name], Estimator(Matern52(), "learned", 0)
+    history, estimator = kept()[name], HyperparameterEstimator(Matern52(), "learned", 0)
     short: dict[int, float] = {}
     for n, theta in BEST[name].items():
         value, density = value_at_mode(part_of(history, int(n)), Matern52(), None, estimator)
@@ -88,7 +88,7 @@ def test_no_random_start_led_to_a_better_mode(name: str) -> None:
 @pytest.mark.parametrize("name", [each.name for each in (*histories.real(), *histories.recorded())])
 def test_no_random_start_leads_to_a_better_mode(name: str) -> None:
     """The starts themselves, on all histories; writes down nothing."""
-    history, estimator = kept()[name], Estimator(Matern52(), "learned", 0)
+    history, estimator = kept()[name], HyperparameterEstimator(Matern52(), "learned", 0)
     short: dict[int, float] = {}
     for n in range(20, len(history.observations) + 1, 5):
         value, density = value_at_mode(part_of(history, n), Matern52(), None, estimator)
@@ -110,7 +110,7 @@ def test_no_random_start_leads_to_a_better_mode_of_random_data(
 ) -> None:
     """Where modes are searched for; in between one that has come up since is not known yet."""
     points, values = encoded(INFINITE[space], n, seed, noise)
-    part = Part(points, values, Embedding(INFINITE[space].categories))
+    part = TrainingData(points, values, Embedding(INFINITE[space].categories))
     value, density = value_at_mode(part, kernel, noise if known else None)
     assert value <= best_of_random_starts(density, 8, seed=1)[0] + TOLERANCE
 
@@ -135,7 +135,7 @@ def test_a_running_study_evaluates_the_density_as_often_as_is_affordable(
     monkeypatch.setattr(HyperparameterDensity, "many", counted)
     history = kept()[name]
     points, values = history.encoded()
-    surrogate = NativeSurrogate(kernel=Matern52(), noise_std="learned", hyperparameters="map", mean=0.0)
+    surrogate = GaussianProcess(kernel=Matern52(), noise_std="learned", hyperparameters="map", mean=0.0)
     for n in range(1, 101):
         surrogate.fit(points[:n], values[:n], categories=history.space.categories, sign=1.0)
     assert sum(counts) < 70 * 100

@@ -26,7 +26,7 @@ from regretstop import (
 )
 from regretstop.bound import ledger_for
 from regretstop.gap import certified_gap
-from regretstop.model import NativeSurrogate
+from regretstop.model import GaussianProcess
 from tests import oracle
 from tests.effort import examples
 from tests.histories import FINITE, INFINITE, SPACES, History, declared, histories, options_of, random_history
@@ -285,13 +285,13 @@ def test_it_pickles() -> None:
 
 def test_one_history_is_fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     fits: list[int] = []
-    fit = NativeSurrogate.fit
+    fit = GaussianProcess.fit
 
-    def counted(self: NativeSurrogate, points: Any, values: Any, **space: Any) -> Any:
+    def counted(self: GaussianProcess, points: Any, values: Any, **space: Any) -> Any:
         fits.append(len(values))
         return fit(self, points, values, **space)
 
-    monkeypatch.setattr(NativeSurrogate, "fit", counted)
+    monkeypatch.setattr(GaussianProcess, "fit", counted)
     history = random_history(SPACES["a table"], 8, seed=0)
     optimizer = history.told(beta="matched")
     optimizer.ask()

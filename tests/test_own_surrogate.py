@@ -22,7 +22,7 @@ from regretstop import (
     UCBbr,
     minimize,
 )
-from regretstop.model import Fit, NativeSurrogate, Posterior
+from regretstop.model import Fit, GaussianProcess, Posterior
 from tests.histories import FINITE, INFINITE, SPACES, declared, random_history
 
 ESTIMATED: dict[str, Any] = {"kernel": Matern52(), "noise_std": "learned", "hyperparameters": "map", "mean": 0.0}
@@ -50,7 +50,7 @@ class Unknown:
     """The native surrogate, saying less."""
 
     def __init__(self, **options: Any) -> None:
-        self.native = NativeSurrogate(**options)
+        self.native = GaussianProcess(**options)
         self.guarantee = self.native.guarantee
         self.n_estimated = self.native.n_estimated
 
@@ -66,7 +66,7 @@ def test_the_native_surrogate_is_one_like_any_other(name: str, direction: str) -
     history = random_history(SPACES[name], 8, seed=3)
     options = declared(history.space, mean=1.5)
     default = history.told(direction=direction, **options)
-    given = history.told(direction=direction, surrogate=NativeSurrogate(**options))
+    given = history.told(direction=direction, surrogate=GaussianProcess(**options))
     for rule in RULES:
         assert given.certificate(rule) == default.certificate(rule)
         assert given.certificate(rule).guarantee == ("heuristic" if isinstance(rule, UCBbr) else "theorem")
@@ -75,13 +75,13 @@ def test_the_native_surrogate_is_one_like_any_other(name: str, direction: str) -
 
 def test_one_surrogate_serves_several_spaces() -> None:
     """Its caches are about the data that it is shown, not about who asked last."""
-    shared = NativeSurrogate(**ESTIMATED)
+    shared = GaussianProcess(**ESTIMATED)
     spaces = [SPACES["a square"], SPACES["a line and categories"], SPACES["a table"]]
     histories = [random_history(space, 12, seed=1) for space in spaces]
     together = [history.told(surrogate=shared) for history in histories]
     for _ in range(2):
         for history, optimizer in zip(histories, together, strict=True):
-            alone = history.told(surrogate=NativeSurrogate(**ESTIMATED))
+            alone = history.told(surrogate=GaussianProcess(**ESTIMATED))
             optimizer.replace_history([])
             optimizer.replace_history(alone.history)
             assert optimizer.certificate(UCBbr(0.1)) == alone.certificate(UCBbr(0.1))
@@ -91,7 +91,7 @@ def test_minimize_takes_it() -> None:
     space = INFINITE["a line"]
     results = [
         minimize(lambda p: (p["x"] - 0.3) ** 2, space, rule=UCBbr(0.05), max_trials=9, seed=0, **options)
-        for options in ({}, {"surrogate": NativeSurrogate(**ESTIMATED)})
+        for options in ({}, {"surrogate": GaussianProcess(**ESTIMATED)})
     ]
     assert results[0] == results[1]
 
@@ -110,7 +110,7 @@ def without_paths(certificate: Certificate) -> Certificate:
 @pytest.mark.parametrize("name", FINITE)
 def test_a_finite_space_needs_no_slope(name: str, rule: Rule, beta: Any) -> None:
     history = random_history(FINITE[name], 8, seed=2)
-    known = history.told(beta=beta, surrogate=NativeSurrogate(**ESTIMATED))
+    known = history.told(beta=beta, surrogate=GaussianProcess(**ESTIMATED))
     unknown = history.told(beta=beta, surrogate=Unknown(**ESTIMATED))
     assert unknown.certificate(rule) == without_paths(known.certificate(rule))
     assert math.isfinite(unknown.certificate(OptimalityGap(0.1)).bound)
@@ -135,7 +135,7 @@ def test_a_declared_lipschitz_assumption_is_enough_for_the_papers_rule(name: str
     """Its bound is that of a known kernel, which it does not look at; the certified gap does, and is left out."""
     history = random_history(INFINITE[name], 12, seed=2)
     rule = UCBbr(0.1, a=1.0, b=2.0)
-    known = history.told(beta=beta, surrogate=NativeSurrogate(**ESTIMATED)).certificate(rule)
+    known = history.told(beta=beta, surrogate=GaussianProcess(**ESTIMATED)).certificate(rule)
     unknown = history.told(beta=beta, surrogate=Unknown(**ESTIMATED)).certificate(rule)
     assert unknown.optimality_gap == math.inf
     assert "Certified optimality gap: none." in str(unknown)
@@ -178,7 +178,7 @@ def test_a_surrogate_excludes_the_options_of_the_native_one(options: dict[str, A
         GPUCB(INFINITE["a line"], surrogate=Unknown(**ESTIMATED), **options)
 
 
-@pytest.mark.parametrize("wrong", ["native", Matern52(), NativeSurrogate, Unknown])
+@pytest.mark.parametrize("wrong", ["native", Matern52(), GaussianProcess, Unknown])
 def test_what_is_no_surrogate(wrong: Any) -> None:
     with pytest.raises(ValueError, match="surrogate must have guarantee, n_estimated and fit"):
         GPUCB(INFINITE["a line"], surrogate=wrong)
@@ -186,7 +186,7 @@ def test_what_is_no_surrogate(wrong: Any) -> None:
 
 def test_what_does_not_go_with_the_space_is_reported_before_work_starts() -> None:
     two_scales = {"kernel": Matern52([0.3, 0.3], 1.0), "noise_std": 0.1, "hyperparameters": "fixed", "mean": 0.0}
-    optimizer = GPUCB(INFINITE["a line"], surrogate=NativeSurrogate(**two_scales))
+    optimizer = GPUCB(INFINITE["a line"], surrogate=GaussianProcess(**two_scales))
     for act in (optimizer.ask, lambda: optimizer.certificate(UCBbr(0.1))):
         with pytest.raises(ValueError, match=r"one number per free axis \(1\), got \(0\.3, 0\.3\)"):
             act()
@@ -206,7 +206,7 @@ def test_the_fewest_observations_are_the_surrogates_affair() -> None:
 
 
 def test_it_is_pickled_with_the_optimizer() -> None:
-    optimizer = random_history(INFINITE["a square"], 8, seed=0).told(surrogate=NativeSurrogate(**ESTIMATED))
+    optimizer = random_history(INFINITE["a square"], 8, seed=0).told(surrogate=GaussianProcess(**ESTIMATED))
     certificate = optimizer.certificate(UCBbr(0.1))
     copied = pickle.loads(pickle.dumps(optimizer))
     assert copied.certificate(UCBbr(0.1)) == certificate
@@ -217,7 +217,7 @@ def test_rules_that_need_no_slopes_and_one_that_looks_back() -> None:
     """ΔCB and EI ask for mean and deviation only; ΔES for a posterior that can take an observation back."""
     history = random_history(SPACES["a square"], 9, seed=2)
     optimizer = history.told(surrogate=Unknown(**ESTIMATED))
-    native = history.told(surrogate=NativeSurrogate(**ESTIMATED))
+    native = history.told(surrogate=GaussianProcess(**ESTIMATED))
     for rule in (DeltaCB(0.1), AcquisitionThreshold(0.1)):
         certificate = optimizer.certificate(rule)
         assert certificate.bound == native.certificate(rule).bound

@@ -8,8 +8,8 @@ import pytest
 
 from regretstop import GPUCB, Categorical, Float, Int, Matern52, Space, SquaredExponential
 from regretstop.model import HasPaths, Kernel
-from regretstop.model._posterior import GaussianProcess
-from regretstop.search import Search, maximize_paths
+from regretstop.model._posterior import GaussianProcessPosterior
+from regretstop.search import Maximizer, maximize_paths
 from regretstop.search._path_maxima import PathMaxima
 from tests.histories import SPACES, History, declared, random_history, random_points
 from tests.oracle import covariance, matern52, squared_exponential
@@ -19,9 +19,9 @@ N_SETS, N_EACH = 64, 64
 N_DRAWS = N_SETS * N_EACH
 
 
-def posterior_of(optimizer: GPUCB) -> GaussianProcess:
+def posterior_of(optimizer: GPUCB) -> GaussianProcessPosterior:
     posterior = optimizer.snapshot().posteriors[0]
-    assert isinstance(posterior, GaussianProcess)
+    assert isinstance(posterior, GaussianProcessPosterior)
     return posterior
 
 
@@ -36,7 +36,7 @@ def repeated(history: History) -> History:
 
 
 def joint(
-    posterior: GaussianProcess, queries: np.ndarray, correlation: Any, categories: np.ndarray, known: bool
+    posterior: GaussianProcessPosterior, queries: np.ndarray, correlation: Any, categories: np.ndarray, known: bool
 ) -> Any:
     """Return the exact mean and covariance at the queries (R&W eq. 2.41–2.42) by explicit inverses."""
     s, ell = posterior.prior_std, posterior.lengthscales
@@ -145,8 +145,8 @@ def test_paths_are_determined_by_the_seed() -> None:
 def maxima_of(space: Space, history: History, n: int = 40, **options: Any) -> Any:
     """Return paths and their maxima, with the first observation as anchor."""
     snapshot = history.told(**declared(space, **options)).snapshot()
-    posterior, search = snapshot.posteriors[0], snapshot.searches[0]
-    assert isinstance(posterior, GaussianProcess)
+    posterior, search = snapshot.posteriors[0], snapshot.maximizers[0]
+    assert isinstance(posterior, GaussianProcessPosterior)
     rng = np.random.default_rng(0)
     paths = posterior.paths(n, rng)
     maxima = maximize_paths(paths, search, snapshot.points[:1], rng, n_starts=3, tolerance=1e-6)
@@ -196,7 +196,7 @@ def test_paths_after_one_that_is_good_enough_are_left_alone() -> None:
         rng = np.random.default_rng(0)
         paths = posterior_of(history.told(**declared(space))).paths(n, rng)
         return maximize_paths(
-            paths, snapshot.searches[0], snapshot.points[:1], rng, n_starts=2, tolerance=1e-6, **options
+            paths, snapshot.maximizers[0], snapshot.points[:1], rng, n_starts=2, tolerance=1e-6, **options
         )
 
     all_climbed, none_climbed = maximized(), maximized(enough=-1.0)
@@ -215,6 +215,6 @@ def test_many_mixed_axes_are_climbed_in_bounds() -> None:
     axes |= {f"n{j}": Int(0, 10**9) for j in range(3)} | {f"c{j}": Categorical(range(50)) for j in range(3)}
     space = Space(axes)
     paths, maxima = maxima_of(space, random_history(space, 30, seed=0), n=8, lengthscale=1.0)
-    best = Search(posterior_of(random_history(space, 30, seed=0).told(**declared(space, lengthscale=1.0))), space,
+    best = Maximizer(posterior_of(random_history(space, 30, seed=0).told(**declared(space, lengthscale=1.0))), space,
                   np.zeros((0, space.dim)), 0).promising(3.0, 100)  # fmt: skip
     assert np.all(maxima.values >= np.max(paths.values(best), axis=0) - 1e-9)

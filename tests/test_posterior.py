@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from regretstop import Matern52, SquaredExponential
 from regretstop.model import Embedding, Kernel, Revisable, merge_duplicates, take_back, variance_floor
 from regretstop.model._linalg import cholesky
-from regretstop.model._posterior import GaussianProcess
+from regretstop.model._posterior import GaussianProcessPosterior
 from tests import oracle
 from tests.effort import examples
 
@@ -43,8 +43,8 @@ def process(
     prior_std: float = PRIOR_STD,
     lengthscales: np.ndarray = LENGTHSCALES,
     categories: np.ndarray = CATEGORIES,
-) -> GaussianProcess:
-    return GaussianProcess(
+) -> GaussianProcessPosterior:
+    return GaussianProcessPosterior(
         points,
         values,
         np.ones(len(values)) if repeats is None else repeats,

@@ -24,7 +24,7 @@ from regretstop import (
 )
 from regretstop.rules import probability_left
 from regretstop.rules._remaining import path_gaps
-from regretstop.search import Search
+from regretstop.search import Maximizer
 from regretstop.snapshot import Snapshot
 from tests.effort import examples
 from tests.histories import FINITE, SPACES, History, declared, histories, options_of, random_history
@@ -244,14 +244,14 @@ def test_several_posteriors_give_equal_shares() -> None:
     upside_down = history.with_values([-v for v in history.values])
     other = upside_down.told(**declared(space, noise_std=1e-3, outputscale=25.0)).snapshot()
     both = dataclasses.replace(
-        known, posteriors=(*known.posteriors, *other.posteriors), searches=(*known.searches, *other.searches)
+        known, posteriors=(*known.posteriors, *other.posteriors), maximizers=(*known.maximizers, *other.maximizers)
     )
     top = int(np.argmax(known.values))
     assert probability_left(known, top, 0.1)["probability_left"] == 0.0
     assert probability_left(other, top, 0.1)["probability_left"] == 1.0
     assert probability_left(both, top, 0.1) == {"probability_left": 0.5, "paths": 64}
     three = dataclasses.replace(both, posteriors=(*both.posteriors, known.posteriors[0]),
-                                searches=(*both.searches, known.searches[0]))  # fmt: skip
+                                maximizers=(*both.maximizers, known.maximizers[0]))  # fmt: skip
     certificate = PRB(0.1).assess(three)
     assert not certificate.stop
     assert certificate.terms["paths"] % 3 == 0  # type: ignore[operator]
@@ -272,8 +272,8 @@ class WithoutPaths:
 def test_a_posterior_without_paths() -> None:
     snapshot = random_history(SPACES["a square"], 9, seed=0).told().snapshot()
     plain: Any = WithoutPaths(snapshot.posteriors[0])
-    search = Search(plain, snapshot.space, snapshot.points, 0)
-    snapshot = dataclasses.replace(snapshot, posteriors=(plain,), searches=(search,))
+    search = Maximizer(plain, snapshot.space, snapshot.points, 0)
+    snapshot = dataclasses.replace(snapshot, posteriors=(plain,), maximizers=(search,))
     certificate = PRB(0.1).assess(snapshot)
     assert certificate.bound == math.inf
     assert "cannot be drawn from as functions" in certificate.reason

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regretstop import GPUCB, Categorical, Float, Int, Space
-from regretstop.search import Search, UpperConfidenceBound, Visited, is_worth_repeating, repeats_agree
+from regretstop.search import Maximizer, UpperConfidenceBound, Visited, is_worth_repeating, repeats_agree
 from tests.histories import INFINITE, declared, random_history
 
 TABLE = Space({"a": Categorical(list("uvw")), "b": Int(0, 3), "c": Categorical([True, None])})
@@ -82,7 +82,7 @@ def test_the_best_point_that_is_left(seed: int, is_enumerated: bool) -> None:
             patch.setattr(maximize_module, "_ENUMERATE_UP_TO", 0)
             patch.setattr(maximize_module, "_N_SOBOL", 2)
             patch.setattr(maximize_module, "_N_FACES", 2)
-        found = Search(posterior, TABLE, known[:2], seed=0).maximize_new(acquisition, visited)
+        found = Maximizer(posterior, TABLE, known[:2], seed=0).maximize_new(acquisition, visited)
     left = everything[~visited.among(everything)]
     if found is None:
         assert len(left) == 0

@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 from regretstop import GPUCB, Float, Kernel, Matern52, OptimalityGap, Space, SquaredExponential
 from regretstop.model import MOST_ROUNDING, Embedding
 from regretstop.model._linalg import cholesky, enough_jitter
-from regretstop.model._posterior import GaussianProcess
+from regretstop.model._posterior import GaussianProcessPosterior
 from tests.exact import ExactPosterior
 
 KERNELS: list[type[Kernel]] = [Matern52, SquaredExponential]
@@ -55,8 +55,8 @@ def clustered(seed: int) -> Clustered:
     )
 
 
-def fit(case: Clustered) -> GaussianProcess:
-    return GaussianProcess(
+def fit(case: Clustered) -> GaussianProcessPosterior:
+    return GaussianProcessPosterior(
         case.points,
         case.values,
         np.ones(len(case.points)),
@@ -69,7 +69,7 @@ def fit(case: Clustered) -> GaussianProcess:
     )
 
 
-def exact_of(posterior: GaussianProcess, mean: float | None) -> ExactPosterior:
+def exact_of(posterior: GaussianProcessPosterior, mean: float | None) -> ExactPosterior:
     return ExactPosterior(
         type(posterior.kernel).__name__,
         posterior.points,
@@ -169,7 +169,7 @@ def test_the_false_theorem_is_none() -> None:
 @pytest.mark.parametrize("seed", range(0, 64, 8))  # noise_std=0
 def test_the_mode_of_a_noise_free_search_is_as_careful(seed: int) -> None:
     posterior = search_of(seed, "map").snapshot().posteriors[0]
-    assert isinstance(posterior, GaussianProcess)
+    assert isinstance(posterior, GaussianProcessPosterior)
     queries = queries_for(posterior.points, seed)
     exact = exact_of(posterior, None).mean_std(queries)[1]
     assert np.all(posterior.mean_std(queries)[1] >= exact - LEAST_STD * posterior.prior_std)
@@ -197,7 +197,7 @@ class NotPositiveDefinite(Matern52):
 
 
 def test_a_variance_clearly_below_zero_is_refused_and_not_clipped() -> None:
-    posterior = GaussianProcess(
+    posterior = GaussianProcessPosterior(
         np.array([[0.0]]),
         np.array([0.3]),
         np.ones(1),

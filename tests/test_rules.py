@@ -28,9 +28,9 @@ from regretstop import (
     UCBbr,
 )
 from regretstop.bound._slopes import kernel_slopes
-from regretstop.model import Posterior, Sampling
+from regretstop.model import Posterior, SamplingReport
 from regretstop.rules import Rule
-from regretstop.search import Search, UpperConfidenceBound
+from regretstop.search import Maximizer, UpperConfidenceBound
 from regretstop.snapshot import Snapshot
 from tests.effort import examples
 from tests.histories import FINITE, INFINITE, SPACES, History, declared, histories, options_of, random_history
@@ -175,7 +175,7 @@ def test_the_calibrated_gap_on_any_space(history: History, treatment: str, beta:
     upper = [mean + root * std for mean, std in (posterior.mean_std(points) for posterior in snapshot.posteriors)]
     # The worst over the posteriors at their common incumbent; no set of points is dense enough to bound it from above.
     dense = snapshot.scale * max(float(np.max(u) - low[incumbent]) for u, low in zip(upper, lower, strict=True))
-    found = [search.maximize(UpperConfidenceBound(root)).value for search in snapshot.searches]
+    found = [search.maximize(UpperConfidenceBound(root)).value for search in snapshot.maximizers]
     known = [float(np.max(mean + root * std)) for mean, std in at_data]
     highest = np.maximum(found, known) - lower[:, incumbent]
     assert certificate.bound >= dense * (1 - 1e-4) - 1e-9
@@ -430,7 +430,7 @@ def of_samples(snapshot: Snapshot, samples: list[int], trial: int) -> Snapshot:
     return dataclasses.replace(
         snapshot,
         posteriors=tuple(snapshot.posteriors[k] for k in samples),
-        searches=tuple(snapshot.searches[k] for k in samples),
+        maximizers=tuple(snapshot.maximizers[k] for k in samples),
         points=snapshot.points[[trial]],
         numbers=snapshot.numbers[[trial]],
         values=snapshot.values[[trial]],
@@ -479,7 +479,7 @@ def test_a_certificate_is_the_worst_of_the_samples_at_one_trial(rule: Rule) -> N
 def test_a_certificate_says_that_nothing_could_be_sampled(rule: Rule) -> None:
     told = random_history(SPACES["a square"], 12, 3).told(hyperparameters="posterior").snapshot()
     at_map = random_history(SPACES["a square"], 12, 3).told().snapshot()
-    stuck = dataclasses.replace(at_map, sampling=Sampling(240, 99, 0.1, "99 of 240 trajectories diverged"))
+    stuck = dataclasses.replace(at_map, sampling=SamplingReport(240, 99, 0.1, "99 of 240 trajectories diverged"))
     certificate = rule.assess(stuck)
     assert certificate.bound == rule.assess(at_map).bound < rule.assess(told).bound
     assert "could not be sampled: 99 of 240 trajectories diverged" in certificate.reason
@@ -507,8 +507,8 @@ class Inflated:
 
 def inflated(snapshot: Snapshot, factor: float) -> Snapshot:
     posterior: Any = Inflated(snapshot.posteriors[0], factor)
-    search = Search(posterior, snapshot.space, snapshot.points, 0)
-    return dataclasses.replace(snapshot, posteriors=(posterior,), searches=(search,))
+    search = Maximizer(posterior, snapshot.space, snapshot.points, 0)
+    return dataclasses.replace(snapshot, posteriors=(posterior,), maximizers=(search,))
 
 
 @few

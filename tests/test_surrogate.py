@@ -16,9 +16,9 @@ from regretstop.model import (
     PRIOR_STD_PRIOR,
     Embedding,
     Fit,
+    GaussianProcess,
     HyperparameterDensity,
     Kernel,
-    NativeSurrogate,
     standardize,
 )
 from regretstop.model._hmc import Chains
@@ -114,7 +114,7 @@ def test_what_cannot_be_factorised_is_infinitely_implausible() -> None:
 class Fitter:
     """A surrogate in one space, maximising."""
 
-    surrogate: NativeSurrogate
+    surrogate: GaussianProcess
     categories: np.ndarray
 
     def fit(self, points: np.ndarray, values: np.ndarray) -> Fit:
@@ -123,7 +123,7 @@ class Fitter:
 
 def surrogate_for(categories: np.ndarray, **options: Any) -> Fitter:
     defaults = {"kernel": Matern52(), "noise_std": "learned", "hyperparameters": "map", "mean": 0.0}
-    return Fitter(NativeSurrogate(**defaults | options), categories)
+    return Fitter(GaussianProcess(**defaults | options), categories)
 
 
 def numbers_of(fit: Fit) -> list[Any]:

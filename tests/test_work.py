@@ -26,8 +26,8 @@ from regretstop import (
     Thinning,
     UCBbr,
 )
-from regretstop.history import Encoder
-from regretstop.model import NativeSurrogate
+from regretstop.history import HistoryEncoder
+from regretstop.model import GaussianProcess
 from regretstop.rules import Rule
 
 KERNEL = Matern52(lengthscales=[0.4], outputscale=1.0)
@@ -44,7 +44,7 @@ class CountingSpace(Space):
         return super().encode(params)
 
 
-class CountingSurrogate(NativeSurrogate):
+class CountingSurrogate(GaussianProcess):
     """A surrogate that remembers how many observations it was fitted to."""
 
     def __init__(self) -> None:
@@ -108,7 +108,7 @@ def test_rules_share_a_fit() -> None:
 def test_what_is_encoded_bit_by_bit_is_what_is_encoded_at_once(data: st.DataObject) -> None:
     """Histories that grow, get something inserted, shrink, or become another one."""
     space = Space({"x": Float(0.0, 1.0)})
-    encoder = Encoder(space, -1.0)
+    encoder = HistoryEncoder(space, -1.0)
     values = st.one_of(st.none(), st.floats(), st.floats(-10, 10))
     made: list[Observation] = []
     for _ in range(data.draw(st.integers(1, 6))):
@@ -119,7 +119,7 @@ def test_what_is_encoded_bit_by_bit_is_what_is_encoded_at_once(data: st.DataObje
             )
         if made and data.draw(st.booleans()):
             del made[data.draw(st.integers(0, len(made) - 1))]
-        one, other = encoder.encode(made), Encoder(space, -1.0).encode(made)
+        one, other = encoder.encode(made), HistoryEncoder(space, -1.0).encode(made)
         assert one.fits_as(other)
         assert np.array_equal(one.inside, other.inside)
         assert np.array_equal(one.ended, other.ended)

@@ -26,7 +26,7 @@ from regretstop.bound import (
     solve_widths,
 )
 from regretstop.normal import upper_quantile
-from regretstop.search import How, Searching, UpperConfidenceBound, glances, worst_of
+from regretstop.search import How, Maximizes, UpperConfidenceBound, coarse_maximizers, worst_of
 from regretstop.snapshot import Snapshot
 
 Array = NDArray[np.float64]
@@ -81,11 +81,11 @@ def certified_gap(snapshot: Snapshot, ledger: RiskLedger) -> Gap | None:
     half = upper_quantile(log_risk + math.log(0.5 * _NAMING_DELTA / ledger.delta))
     incumbent = int(np.argmax(np.mean([mean - half * std for mean, std in at_data], axis=0)))
 
-    def under(k: int, search: Searching) -> Gap:
-        return _gap_under(snapshot, k, search, incumbent, *at_data[k], ledger, log_risk)
+    def under(k: int, maximizer: Maximizes) -> Gap:
+        return _gap_under(snapshot, k, maximizer, incumbent, *at_data[k], ledger, log_risk)
 
-    coarse = [under(k, search) for k, search in enumerate(glances(snapshot.searches))]
-    return worst_of(coarse, lambda k: under(k, snapshot.searches[k]), lambda gap: gap.bound)
+    coarse = [under(k, maximizer) for k, maximizer in enumerate(coarse_maximizers(snapshot.maximizers))]
+    return worst_of(coarse, lambda k: under(k, snapshot.maximizers[k]), lambda gap: gap.bound)
 
 
 def gap_beside(snapshot: Snapshot, delta: float, horizon: int | None = None) -> Gap | None:
@@ -104,8 +104,8 @@ def calibrated_gaps(snapshot: Snapshot, sqrt_beta: float) -> list[Gap]:
     at_data = [posterior.mean_std(snapshot.points) for posterior in snapshot.posteriors]
     incumbent = int(np.argmax(np.mean([mean - sqrt_beta * std for mean, std in at_data], axis=0)))
     gaps: list[Gap] = []
-    for (mean, std), search in zip(at_data, snapshot.searches, strict=True):
-        maximum = search.maximize(UpperConfidenceBound(sqrt_beta))
+    for (mean, std), maximizer in zip(at_data, snapshot.maximizers, strict=True):
+        maximum = maximizer.maximize(UpperConfidenceBound(sqrt_beta))
         highest = max(maximum.value, float(np.max(mean + sqrt_beta * std)))
         bound = highest - float(mean[incumbent] - sqrt_beta * std[incumbent])
         gaps.append(Gap(bound, incumbent, sqrt_beta, sqrt_beta, 0.0, 0.0, maximum.how, maximum.point))
@@ -120,7 +120,7 @@ def calibrated_gap(snapshot: Snapshot, sqrt_beta: float) -> Gap:
 def _gap_under(
     snapshot: Snapshot,
     k: int,
-    search: Searching,
+    maximizer: Maximizes,
     incumbent: int,
     mean: Array,
     std: Array,
@@ -150,7 +150,7 @@ def _gap_under(
         """Compute the gap for this cost of √α; return the cost at its maximiser."""
         widths, size = widths_for(alpha_std)
         sqrt_alpha, error = widths.sqrt_alpha, math.exp(-widths.log_error)
-        maximum = search.maximize(UpperConfidenceBound(sqrt_alpha))
+        maximum = maximizer.maximize(UpperConfidenceBound(sqrt_alpha))
         # The data themselves are candidates: a maximum below what is known there would be an under-estimate.
         highest = max(maximum.value, float(np.max(mean + sqrt_alpha * std)))
         bound = highest - (lower_mean - widths.sqrt_eta * own_std) + prior_std * error
@@ -170,7 +170,7 @@ def _gap_under(
     # has nearly that deviation, which mostly saves the second search.
     least = _LEAST_COST * prior_std
     widths, _ = widths_for(max(own_std, least))
-    settle_cost(max(search.best_candidate(UpperConfidenceBound(widths.sqrt_alpha)).std, least), respond)
+    settle_cost(max(maximizer.best_candidate(UpperConfidenceBound(widths.sqrt_alpha)).std, least), respond)
     best = min(gaps.values(), key=lambda gap: gap.bound)
     open_points = [gaps[cost].query for cost in sorted(gaps, reverse=True) if gaps[cost].query is not None]
     return replace(best, query=open_points[0] if open_points else None)

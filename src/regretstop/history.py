@@ -59,7 +59,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Encoded:
+class EncodedHistory:
     """The observations as the surrogate sees them: encoded, and with the sign of a maximised objective.
 
     Attributes:
@@ -78,12 +78,12 @@ class Encoded:
     ended: Array
     n_excluded: int
 
-    def first(self, n: int) -> "Encoded":
+    def first(self, n: int) -> "EncodedHistory":
         """Return the n observations that ended first, in the order of the history; what is excluded stays counted."""
         if n == len(self.values):
             return self
         chosen = np.sort(np.argsort(self.ended, kind="stable")[:n])
-        return Encoded(
+        return EncodedHistory(
             points=self.points[chosen],
             values=self.values[chosen],
             numbers=self.numbers[chosen],
@@ -92,7 +92,7 @@ class Encoded:
             n_excluded=self.n_excluded,
         )
 
-    def fits_as(self, other: "Encoded") -> bool:
+    def fits_as(self, other: "EncodedHistory") -> bool:
         """Return whether the two are the same observations."""
         mine, its = (self.points, self.values, self.numbers), (other.points, other.values, other.numbers)
         return all(map(np.array_equal, mine, its))
@@ -114,7 +114,7 @@ class Encoded:
         return int(exact[np.argmax(values[exact])])
 
 
-class Encoder:
+class HistoryEncoder:
     """Encodes histories that grow: what stands at the head of the last one, the very objects, is not encoded again.
 
     Args:
@@ -129,7 +129,7 @@ class Encoder:
         self._is_fitted: list[bool] = []
         self._points: Array = np.zeros((0, space.dim))
 
-    def encode(self, history: Sequence[Observation]) -> Encoded:
+    def encode(self, history: Sequence[Observation]) -> EncodedHistory:
         """Return those of the observations that can be fitted."""
         known = n_common(self._history, history)
         new = [self._point_of(observation) for observation in history[known:]]
@@ -138,7 +138,7 @@ class Encoder:
         self._is_fitted = [*self._is_fitted[:known], *(point is not None for point in new)]
         self._points = np.vstack([self._points[:n_fitted], *(point for point in new if point is not None)])
         fitted = list(compress(history, self._is_fitted))
-        return Encoded(
+        return EncodedHistory(
             points=self._points,
             values=self._sign * np.array([o.value for o in fitted], dtype=np.float64),
             numbers=np.array([o.number for o in fitted], dtype=np.intp),

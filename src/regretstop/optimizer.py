@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from regretstop.certificate import Certificate
 from regretstop.checks import as_float, check_at_least, check_between, check_number_or
-from regretstop.history import Encoded, Encoder, Observation, n_common, same_params
-from regretstop.model import Fit, Kernel, Matern52, NativeSurrogate, Surrogate, Treatment, all_equal, plateau_of
+from regretstop.history import EncodedHistory, HistoryEncoder, Observation, n_common, same_params
+from regretstop.model import Fit, GaussianProcess, Kernel, Matern52, Surrogate, Treatment, all_equal, plateau_of
 from regretstop.propose import initial_point, query
 from regretstop.rules import Rule
 from regretstop.schedule import EVERY_OBSERVATION, Due, Schedule
-from regretstop.search import NOTHING, Fitted, Search, Visited, exceeding_point, repeats_agree
+from regretstop.search import NOTHING, Maximizer, SearchModel, Visited, exceeding_point, repeats_agree
 from regretstop.snapshot import Beta, Snapshot
 from regretstop.spaces import Space
 
@@ -94,7 +94,7 @@ class GPUCB:
         self._n_initial = n_initial
         self._seed = int(np.random.default_rng().integers(2**31)) if seed is None else int(seed)
         if surrogate is None:
-            surrogate = NativeSurrogate(
+            surrogate = GaussianProcess(
                 kernel=Matern52() if kernel is None else kernel,
                 noise_std=noise_std,
                 hyperparameters=hyperparameters,
@@ -107,11 +107,11 @@ class GPUCB:
         self._n_estimated: int | None = None
         self._history: list[Observation] = []
         self._pending: list[Mapping[str, Any]] = []
-        self._encoder = Encoder(space, self._sign)
-        self._encoded: Encoded | None = None
-        self._fitted: tuple[Encoded, Fitted] | None = None
+        self._encoder = HistoryEncoder(space, self._sign)
+        self._encoded: EncodedHistory | None = None
+        self._fitted: tuple[EncodedHistory, SearchModel] | None = None
         # The last test of each rule, by its repr.
-        self._tests: dict[str, tuple[Encoded, Certificate]] = {}
+        self._tests: dict[str, tuple[EncodedHistory, Certificate]] = {}
 
     @property
     def needs_epsilon(self) -> bool:
@@ -223,7 +223,7 @@ class GPUCB:
         """
         return self._snapshot(schedule, *self._due(schedule))
 
-    def _due(self, schedule: Schedule) -> tuple[Encoded, Due]:
+    def _due(self, schedule: Schedule) -> tuple[EncodedHistory, Due]:
         """Return the last test that is due, and the observations that it sees: all of them before the first test."""
         data = self._encode()
         due = schedule.due(len(data.values), self._fewest())
@@ -232,12 +232,12 @@ class GPUCB:
     def _fewest(self) -> int:
         return max(_FEWEST, self._count_estimated() + 1)
 
-    def _snapshot(self, schedule: Schedule, data: Encoded, due: Due) -> Snapshot:
+    def _snapshot(self, schedule: Schedule, data: EncodedHistory, due: Due) -> Snapshot:
         n = len(data.values)
         n_estimated, fewest = self._count_estimated(), self._fewest()
         obstacle: str | None = None
         fit: Fit | None = None
-        searches: tuple[Search, ...] = ()
+        maximizers: tuple[Maximizer, ...] = ()
         plateau = plateau_of(data.values) if n else None
         candidates = data.inside
         if n < fewest:
@@ -250,7 +250,7 @@ class GPUCB:
             obstacle = "no observation lies in the space"
         else:
             fitted = self._fit(data)
-            fit, searches = fitted.fit, fitted.searches
+            fit, maximizers = fitted.fit, fitted.maximizers
             if not fit.data.has_spread:
                 obstacle = all_equal(self._sign * float(data.values[0]))
             else:
@@ -261,7 +261,7 @@ class GPUCB:
         return Snapshot(
             space=self.space,
             posteriors=fit.posteriors if fit else (),
-            searches=searches,
+            maximizers=maximizers,
             points=data.points[candidates],
             numbers=data.numbers[candidates],
             values=self._sign * data.values[candidates],
@@ -282,7 +282,7 @@ class GPUCB:
             plateau=None if plateau is None else replace(plateau, value=self._sign * plateau.value),
         )
 
-    def _optimum(self, data: Encoded, candidates: NDArray[np.bool_]) -> int | None:
+    def _optimum(self, data: EncodedHistory, candidates: NDArray[np.bool_]) -> int | None:
         """Return the index, among the candidates for a certificate, of a point known to be optimal; None if none.
 
         The surrogate must have been told that there is no noise.
@@ -299,7 +299,7 @@ class GPUCB:
             self._n_estimated = self._surrogate.n_estimated(self.space.categories)
         return self._n_estimated
 
-    def _encode(self) -> Encoded:
+    def _encode(self) -> EncodedHistory:
         if self._encoded is None:
             self._encoded = self._encoder.encode(self._history)
         return self._encoded
@@ -314,17 +314,17 @@ class GPUCB:
                 continue
         return np.array(encoded).reshape(-1, self.space.dim)
 
-    def _fit(self, data: Encoded) -> Fitted:
+    def _fit(self, data: EncodedHistory) -> SearchModel:
         if self._fitted is not None and self._fitted[0].fits_as(data):
             return self._fitted[1]
         fit = self._surrogate.fit(data.points, data.values, categories=self.space.categories, sign=self._sign)
-        fitted = Fitted.of(fit, self.space, data.points[data.inside], self._seed)
+        fitted = SearchModel.of(fit, self.space, data.points[data.inside], self._seed)
         if data is self._encoded:
             self._fitted = data, fitted
         return fitted
 
     def _next_point(
-        self, data: Encoded, failed: Array, unvalued: Array, visited: Visited, exceedance: float | None
+        self, data: EncodedHistory, failed: Array, unvalued: Array, visited: Visited, exceedance: float | None
     ) -> Array:
         needs_all = self._beta == "matched" or exceedance is not None
         fitted = self._fit(data).keeping_away(failed, unvalued, all_posteriors=needs_all)
@@ -333,7 +333,7 @@ class GPUCB:
             rng = np.random.default_rng([self._seed, len(self._history), len(self._pending)])
             epsilon = exceedance / fitted.fit.data.scale
             closed = NOTHING if repeats else visited
-            point = exceeding_point(fitted.searches, fitted.inside, epsilon, rng, closed)
+            point = exceeding_point(fitted.maximizers, fitted.inside, epsilon, rng, closed)
             if point is not None:
                 return point
         return query(fitted, self.snapshot(), visited, repeats=repeats)

@@ -16,7 +16,7 @@ from regretstop.bound import (
     theory_sqrt_beta,
 )
 from regretstop.gap import Gap, certified_gap
-from regretstop.search import Fitted, Search, UpperConfidenceBound, Visited, is_worth_repeating
+from regretstop.search import Maximizer, SearchModel, UpperConfidenceBound, Visited, is_worth_repeating
 from regretstop.snapshot import Snapshot
 from regretstop.spaces import Space, sobol_points
 
@@ -28,7 +28,7 @@ _DELTA = 0.05
 _N_L = 10.0
 
 
-def query(fitted: Fitted, snapshot: Snapshot, visited: Visited, *, repeats: bool) -> Array:
+def query(fitted: SearchModel, snapshot: Snapshot, visited: Visited, *, repeats: bool) -> Array:
     """Return the encoded query, shape (d,).
 
     Args:
@@ -50,7 +50,7 @@ def query(fitted: Fitted, snapshot: Snapshot, visited: Visited, *, repeats: bool
     return new.point
 
 
-def _query(fitted: Fitted, snapshot: Snapshot) -> tuple[Array, float]:
+def _query(fitted: SearchModel, snapshot: Snapshot) -> tuple[Array, float]:
     """Return the query, shape (d,), and √β of the acquisition that it maximises."""
     if snapshot.beta == "matched" and snapshot.obstacle is None:
         gap = _matched(fitted, snapshot)
@@ -60,21 +60,21 @@ def _query(fitted: Fitted, snapshot: Snapshot) -> tuple[Array, float]:
     return fitted.chooser.maximize(UpperConfidenceBound(width)).point, width
 
 
-def _matched(fitted: Fitted, snapshot: Snapshot) -> Gap | None:
+def _matched(fitted: SearchModel, snapshot: Snapshot) -> Gap | None:
     """Return the certified gap, with the maximiser that keeps it open; None where there is no gap."""
-    searches = fitted.searches
-    seen = replace(snapshot, searches=searches, posteriors=tuple(search.posterior for search in searches))
+    maximizers = fitted.maximizers
+    seen = replace(snapshot, maximizers=maximizers, posteriors=tuple(maximizer.posterior for maximizer in maximizers))
     return certified_gap(seen, _ledger(snapshot.space))
 
 
-def _sqrt_beta(search: Search, snapshot: Snapshot) -> float:
+def _sqrt_beta(maximizer: Maximizer, snapshot: Snapshot) -> float:
     if not isinstance(snapshot.beta, str):
         return math.sqrt(snapshot.beta)
     space = snapshot.space
     dim = int(np.sum(sloped_axes(space)))
     reach = 0.0
-    if dim and slopes_are_known(space, search.posterior):
-        slopes = grid_for(space, search.posterior, _ledger(space).slope_risk).slopes
+    if dim and slopes_are_known(space, maximizer.posterior):
+        slopes = grid_for(space, maximizer.posterior, _ledger(space).slope_risk).slopes
         reach = dim * math.exp(float(np.mean(np.log(slopes))))
     return theory_sqrt_beta(snapshot.n_observations + 1, dim, _DELTA, reach, log_n_exact(space))
 

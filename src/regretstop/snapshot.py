@@ -6,9 +6,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from regretstop.model import ModelCheck, Plateau, Posterior, Sampling
+from regretstop.model import ModelCheck, Plateau, Posterior, SamplingReport
 from regretstop.schedule import EVERY_OBSERVATION, Schedule
-from regretstop.search import Search
+from regretstop.search import Maximizer
 from regretstop.spaces import Space
 
 Array = NDArray[np.float64]
@@ -48,7 +48,7 @@ class Snapshot:
 
     space: Space
     posteriors: tuple[Posterior, ...]
-    searches: tuple[Search, ...]
+    maximizers: tuple[Maximizer, ...]
     points: Array
     numbers: NDArray[np.intp]
     values: Array
@@ -59,7 +59,7 @@ class Snapshot:
     n_excluded: int
     test: int
     obstacle: str | None
-    sampling: Sampling | None = None
+    sampling: SamplingReport | None = None
     check: ModelCheck | None = None
     schedule: Schedule = EVERY_OBSERVATION
     next_test: int | None = None

@@ -1,5 +1,6 @@
 """"""
 
+from regretstop.model._gaussian_process import GaussianProcess
 from regretstop.model._hyperparameters import MOST_NOISE, thinned
 from regretstop.model._kernels import Embedding, Kernel, Matern52, SquaredExponential
 from regretstop.model._likelihood import (
@@ -11,13 +12,12 @@ from regretstop.model._likelihood import (
 )
 from regretstop.model._linalg import MOST_ROUNDING, jitters
 from regretstop.model._model_check import ModelCheck
-from regretstop.model._native import NativeSurrogate
 from regretstop.model._paths import HasPaths, Paths
 from regretstop.model._plateau import Plateau, all_equal, plateau_of
 from regretstop.model._posterior import Posterior, Revisable, at_least_the_floor, variance_floor
 from regretstop.model._protocols import Fit, Surrogate, Treatment
 from regretstop.model._repeats import merge_duplicates, take_back
-from regretstop.model._sampling import Sampling
+from regretstop.model._sampling import SamplingReport
 from regretstop.model._standardize import Standardized, standardize
 
 __all__ = [
@@ -29,17 +29,17 @@ __all__ = [
     "PRIOR_STD_PRIOR",
     "Embedding",
     "Fit",
+    "GaussianProcess",
     "HasPaths",
     "HyperparameterDensity",
     "Kernel",
     "Matern52",
     "ModelCheck",
-    "NativeSurrogate",
     "Paths",
     "Plateau",
     "Posterior",
     "Revisable",
-    "Sampling",
+    "SamplingReport",
     "SquaredExponential",
     "Standardized",
     "Surrogate",

@@ -14,7 +14,14 @@ from regretstop.model._hmc import Chains
 from regretstop.model._kernels import Embedding, Kernel
 from regretstop.model._likelihood import NOISE_STD_FLOOR, HyperparameterDensity, Hyperparameters
 from regretstop.model._model_check import blocks
-from regretstop.model._sampling import LEAST_ACCEPTANCE, Samples, Sampling, refresh_chains, run_chains, summary_of
+from regretstop.model._sampling import (
+    LEAST_ACCEPTANCE,
+    SampledChains,
+    SamplingReport,
+    refresh_chains,
+    run_chains,
+    summary_of,
+)
 from regretstop.model._standardize import standardize
 
 Array = NDArray[np.float64]
@@ -42,28 +49,28 @@ _FIRST_SAMPLED = 8
 
 
 @dataclass(frozen=True)
-class Estimate:
+class HyperparameterEstimate:
     """Hyperparameters for values standardised by `scale`: their mode, and samples of them where there are any."""
 
     scale: float
     mode: Hyperparameters
     samples: tuple[Hyperparameters, ...] = ()
-    sampling: Sampling | None = None
+    sampling: SamplingReport | None = None
 
 
 @dataclass(frozen=True)
-class Part:
+class TrainingData:
     """The observations that the hyperparameters are estimated from."""
 
     points: Array
     values: Array
     embedding: Embedding
 
-    def first(self, size: int) -> "Part":
+    def first(self, size: int) -> "TrainingData":
         """Return the first of them."""
-        return Part(self.points[:size], self.values[:size], self.embedding)
+        return TrainingData(self.points[:size], self.values[:size], self.embedding)
 
-    def sampled(self) -> "Part | None":
+    def sampled(self) -> "TrainingData | None":
         """Return the first 8, 16, 32, … observations, as many as are fewer than all; None if these are too few."""
         n = len(self.values)
         if n <= _FIRST_SAMPLED:
@@ -76,7 +83,7 @@ class Part:
         return hashlib.blake2b(seen, digest_size=16).digest()
 
 
-class Estimator:
+class HyperparameterEstimator:
     """Estimates hyperparameters, the same from the same observations whatever was estimated before.
 
     The density has several modes as soon as noise and a short lengthscale explain the same values, and which is best
@@ -95,27 +102,27 @@ class Estimator:
         self._noise_std = noise_std
         self._n_samples = n_samples
         self._searched: dict[int, tuple[bytes, Minima]] = {}
-        self._samples: dict[int, tuple[bytes, Samples]] = {}
-        self._estimates: dict[int, tuple[bytes, Estimate]] = {}
+        self._samples: dict[int, tuple[bytes, SampledChains]] = {}
+        self._estimates: dict[int, tuple[bytes, HyperparameterEstimate]] = {}
 
-    def estimate(self, part: Part) -> Estimate:
+    def estimate(self, part: TrainingData) -> HyperparameterEstimate:
         """Return what is believed of the hyperparameters given these observations and no others."""
         return _remembered(self._estimates, part, self._estimate)
 
-    def _estimate(self, part: Part) -> Estimate:
+    def _estimate(self, part: TrainingData) -> HyperparameterEstimate:
         density = self._density(part)
         theta = self._modes(part).points[0]
         mode, scale = density.unpack(theta), standardize(part.values).scale
         if self._n_samples == 0:
-            return Estimate(scale, mode)
+            return HyperparameterEstimate(scale, mode)
         try:
             thetas, sampling = self._sample(part, theta)
         except np.linalg.LinAlgError as error:
-            return Estimate(scale, mode, sampling=Sampling(0, 0, 0.0, str(error)))
+            return HyperparameterEstimate(scale, mode, sampling=SamplingReport(0, 0, 0.0, str(error)))
         samples = () if sampling.fallback else tuple(density.unpack(sample) for sample in thetas)
-        return Estimate(scale, mode, samples, sampling)
+        return HyperparameterEstimate(scale, mode, samples, sampling)
 
-    def _modes(self, part: Part) -> Minima:
+    def _modes(self, part: TrainingData) -> Minima:
         """Return the best few modes, searched for at the last checkpoint and moved to where they are now."""
         n = len(part.values)
         checkpoint = last_checkpoint(n)
@@ -124,7 +131,7 @@ class Estimator:
         modes = _remembered(self._searched, part.first(checkpoint), self._search)
         return find_modes(self._density(part), modes.points, modes.metrics)
 
-    def _search(self, part: Part) -> Minima:
+    def _search(self, part: TrainingData) -> Minima:
         """Return the best modes that fixed starts lead to, and those of the checkpoint before."""
         density = self._density(part)
         points, metrics = fixed_starts(density)
@@ -134,7 +141,7 @@ class Estimator:
             points, metrics = np.concatenate([before.points, points]), np.concatenate([before.metrics, metrics])
         return find_modes(density, points, metrics)
 
-    def _sample(self, part: Part, mode: Array) -> tuple[Array, Sampling]:
+    def _sample(self, part: TrainingData, mode: Array) -> tuple[Array, SamplingReport]:
         """Return samples of θ, shape (K, size): those at the last checkpoint below n, moved to the present density."""
         chains, sampling = self._moved(part, mode)
         positions = chains.positions
@@ -142,7 +149,7 @@ class Estimator:
             positions = np.column_stack([positions, np.full(len(positions), _LOG_NOISE_STD[0])])
         return positions, sampling
 
-    def _moved(self, part: Part, mode: Array) -> tuple[Chains, Sampling]:
+    def _moved(self, part: TrainingData, mode: Array) -> tuple[Chains, SamplingReport]:
         earlier = part.sampled()
         if earlier is not None:
             before = _remembered(self._samples, earlier, self._run_chains)
@@ -160,13 +167,13 @@ class Estimator:
         chains = self._run_chains(part, mode).chains
         return chains, summary_of(None, chains)
 
-    def _run_chains(self, part: Part, mode: Array | None = None) -> Samples:
+    def _run_chains(self, part: TrainingData, mode: Array | None = None) -> SampledChains:
         if mode is None:
             mode = self._modes(part).points[0]
         return run_chains(*self._sampled_density(part, mode), self._n_samples, seed=len(part.values))
 
     def _density(
-        self, part: Part, *, noise_std: float | None = None, least_noise: float = 0.0
+        self, part: TrainingData, *, noise_std: float | None = None, least_noise: float = 0.0
     ) -> HyperparameterDensity:
         data = standardize(part.values)
         if self._noise_std != "learned":
@@ -175,7 +182,7 @@ class Estimator:
             part.points, data.values, kernel=self._kernel, embedding=part.embedding, noise_std=noise_std
         )
 
-    def _sampled_density(self, part: Part, mode: Array) -> tuple[HyperparameterDensity, Array]:
+    def _sampled_density(self, part: TrainingData, mode: Array) -> tuple[HyperparameterDensity, Array]:
         """Return the density that is sampled, and its mode.
 
         Noise-free matrices are singular here and there, and cannot be sampled: σ is at least at its floor. Where the
@@ -187,7 +194,7 @@ class Estimator:
         return self._density(part, least_noise=NOISE_STD_FLOOR), mode
 
 
-def _remembered(memory: dict[int, tuple[bytes, T]], part: Part, compute: Callable[[Part], T]) -> T:
+def _remembered(memory: dict[int, tuple[bytes, T]], part: TrainingData, compute: Callable[[TrainingData], T]) -> T:
     """Return what was computed from the same observations before, if it was the last from so many."""
     size, key = len(part.values), part.digest()
     if size not in memory or memory[size][0] != key:

@@ -87,7 +87,7 @@ class Revisable(Protocol):
         ...
 
 
-class GaussianProcess:
+class GaussianProcessPosterior:
     """The exact posterior of a GP with a stationary kernel; the constant mean is known or integrated out.
 
     With an unknown mean (flat prior) the variance includes what is not known about the mean:
@@ -171,7 +171,7 @@ class GaussianProcess:
         )
         return mean, std, both[: len(points)], both[len(points) :]
 
-    def condition_on(self, points: Array, values: Array | None = None) -> "GaussianProcess":
+    def condition_on(self, points: Array, values: Array | None = None) -> "GaussianProcessPosterior":
         """Return the posterior as if the points, shape (m, d), had been observed, by default at their mean."""
         if len(points) == 0:
             return self
@@ -184,7 +184,7 @@ class GaussianProcess:
         )[:3]
         return self._given(merged, merged_values, repeats)
 
-    def without(self, point: Array, value: float) -> "GaussianProcess":
+    def without(self, point: Array, value: float) -> "GaussianProcessPosterior":
         """Return the posterior, hyperparameters unchanged, as if one observation had not been made; it needs another.
 
         Args:
@@ -202,9 +202,9 @@ class GaussianProcess:
         prior = self.prior_std**2 * self.kernel.correlation(cdist(columns, columns, "sqeuclidean"))
         return prior - matmul(whitened, whitened.T) + np.outer(unexplained, unexplained) / self._mean_precision
 
-    def _given(self, points: Array, values: Array, repeats: Array) -> "GaussianProcess":
+    def _given(self, points: Array, values: Array, repeats: Array) -> "GaussianProcessPosterior":
         """Return the posterior with the same hyperparameters given other data."""
-        return GaussianProcess(
+        return GaussianProcessPosterior(
             points,
             values,
             repeats,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from regretstop.model._model_check import ModelCheck
 from regretstop.model._posterior import Posterior
-from regretstop.model._sampling import Sampling
+from regretstop.model._sampling import SamplingReport
 from regretstop.model._standardize import Standardized
 
 Array = NDArray[np.float64]
@@ -34,7 +34,7 @@ class Fit:
     posteriors: tuple[Posterior, ...]
     data: Standardized
     mode: Posterior | None = None
-    sampling: Sampling | None = None
+    sampling: SamplingReport | None = None
     check: ModelCheck | None = None
 
     def map(self, change: Callable[[Posterior], Posterior]) -> "Fit":

@@ -26,7 +26,7 @@ LEAST_ACCEPTANCE = 0.2
 
 
 @dataclass(frozen=True)
-class Sampling:
+class SamplingReport:
     """How samples of the hyperparameters came about.
 
     Attributes:
@@ -43,7 +43,7 @@ class Sampling:
 
 
 @dataclass(frozen=True)
-class Samples:
+class SampledChains:
     """Chains of one density, and the normal at its mode by which they are carried to the next.
 
     Attributes:
@@ -56,7 +56,7 @@ class Samples:
     mode: Array
     normal: Array
 
-    def without_last(self) -> "Samples":
+    def without_last(self) -> "SampledChains":
         """Return the samples of all numbers but the last, which is from now on known."""
         chains = self.chains
         fewer = replace(
@@ -66,20 +66,20 @@ class Samples:
             root=chains.root[:-1, :-1],
         )
         # Leading blocks of Cholesky factors are those of the leading blocks of the covariances.
-        return Samples(fewer, self.mode[:-1], self.normal[:-1, :-1])
+        return SampledChains(fewer, self.mode[:-1], self.normal[:-1, :-1])
 
 
-def run_chains(density: HyperparameterDensity, mode: Array, k: int, seed: int) -> Samples:
+def run_chains(density: HyperparameterDensity, mode: Array, k: int, seed: int) -> SampledChains:
     """Return k chains after a warm-up from draws of the normal at the mode."""
     rng = np.random.default_rng(seed)
     normal = _normal_at(density, mode)
     positions = mode + np.einsum("ki,ji->kj", rng.standard_normal((k, density.size)), normal)
     positions[~np.isfinite(density.many(positions)[0])] = mode
     chains = warm_up(density.many, start(density.many, positions, normal), _N_WARM_UP, rng)
-    return Samples(chains, mode, normal)
+    return SampledChains(chains, mode, normal)
 
 
-def refresh_chains(density: HyperparameterDensity, mode: Array, samples: Samples, seed: int) -> Chains:
+def refresh_chains(density: HyperparameterDensity, mode: Array, samples: SampledChains, seed: int) -> Chains:
     """Return the chains of a density of fewer observations, moved to the present one.
 
     The map that takes the normal at the one mode to the normal at the other takes the samples nearly there, also
@@ -93,11 +93,11 @@ def refresh_chains(density: HyperparameterDensity, mode: Array, samples: Samples
     return advance(density.many, moved, _N_REFRESH, np.random.default_rng(seed))
 
 
-def summary_of(before: Chains | None, chains: Chains) -> Sampling:
+def summary_of(before: Chains | None, chains: Chains) -> SamplingReport:
     """Return how chains came about that continue others, if there are any before them."""
     n = chains.n_transitions + (before.n_transitions if before else 0)
     n_divergent = chains.n_divergent + (before.n_divergent if before else 0)
-    return Sampling(n, n_divergent, chains.acceptance, _trouble(chains))
+    return SamplingReport(n, n_divergent, chains.acceptance, _trouble(chains))
 
 
 def _trouble(chains: Chains) -> str | None:

@@ -44,9 +44,9 @@ class AcquisitionThreshold(Heuristic):
         at_data = [posterior.mean_std(snapshot.points) for posterior in snapshot.posteriors]
         incumbent = int(np.argmax(np.mean([mean for mean, _ in at_data], axis=0)))
         found: list[tuple[float, How]] = []
-        for (mean, std), search in zip(at_data, snapshot.searches, strict=True):
+        for (mean, std), maximizer in zip(at_data, snapshot.maximizers, strict=True):
             acquisition = LogExpectedImprovement(float(mean[incumbent]))
-            maximum = search.maximize(acquisition)
+            maximum = maximizer.maximize(acquisition)
             found.append((max(maximum.value, float(np.max(acquisition(mean, std)))), maximum.how))
         log_value, how = max(found, key=lambda pair: pair[0])
         terms = {"log_improvement": log_value + math.log(snapshot.scale)}

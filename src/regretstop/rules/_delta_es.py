@@ -25,7 +25,7 @@ from regretstop.gap import calibrated_gaps
 from regretstop.model import Posterior, Revisable
 from regretstop.rules._delta_cb import sqrt_beta_of
 from regretstop.rules._heuristic import Estimate, Heuristic
-from regretstop.search import Search, expected_improvement
+from regretstop.search import Maximizer, expected_improvement
 from regretstop.snapshot import Snapshot
 
 Array = NDArray[np.float64]
@@ -133,13 +133,13 @@ def _before(snapshot: Snapshot, posteriors: Sequence[Revisable]) -> Snapshot:
     assert snapshot.last is not None
     n = snapshot.n_before
     old = tuple(posterior.without(*snapshot.last) for posterior in posteriors)
-    points, seed = snapshot.points[:n], snapshot.searches[0].seed
-    first = Search(old[0], snapshot.space, points, seed)
-    others = (Search(posterior, snapshot.space, points, seed, like=first) for posterior in old[1:])
+    points, seed = snapshot.points[:n], snapshot.maximizers[0].seed
+    first = Maximizer(old[0], snapshot.space, points, seed)
+    others = (Maximizer(posterior, snapshot.space, points, seed, like=first) for posterior in old[1:])
     return dataclasses.replace(
         snapshot,
         posteriors=old,
-        searches=(first, *others),
+        maximizers=(first, *others),
         points=points,
         numbers=snapshot.numbers[:n],
         values=snapshot.values[:n],

@@ -77,7 +77,7 @@ class PRB(LedgerRule):
                 "probability_left": tally.probability_left,
                 "paths": tally.n_paths,
                 "candidates": len(candidates),
-                "maximum": snapshot.searches[0].how,
+                "maximum": snapshot.maximizers[0].how,
                 **risk_terms(snapshot, ledger, model_risk=0.5 * self.delta),
                 **snapshot.noise_terms(),
             },

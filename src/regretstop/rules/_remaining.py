@@ -20,7 +20,7 @@ _TOLERANCE = 1e-3
 
 def path_rng(snapshot: Snapshot) -> np.random.Generator:
     """Return the source of randomness for these data: the same data, the same certificate."""
-    return np.random.default_rng([snapshot.searches[0].seed, snapshot.n_observations])
+    return np.random.default_rng([snapshot.maximizers[0].seed, snapshot.n_observations])
 
 
 def can_draw(snapshot: Snapshot) -> bool:
@@ -53,12 +53,12 @@ def path_gaps(
     """
     share = -(-n // len(snapshot.posteriors))
     gaps: list[Array] = []
-    for posterior, search in zip(snapshot.posteriors, snapshot.searches, strict=True):
+    for posterior, maximizer in zip(snapshot.posteriors, snapshot.maximizers, strict=True):
         assert isinstance(posterior, HasPaths)  # asked before
         paths = posterior.paths(share, rng)
         maxima = maximize_paths(
             paths,
-            search,
+            maximizer,
             trials,
             rng,
             n_starts=n_starts,

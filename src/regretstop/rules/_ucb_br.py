@@ -27,7 +27,7 @@ from regretstop.model import Posterior
 from regretstop.rules._base import verdict
 from regretstop.rules._ledger import LedgerRule, risk_terms
 from regretstop.rules._remaining import probability_left
-from regretstop.search import Maximum, Search, UpperConfidenceBound
+from regretstop.search import Maximizer, Maximum, UpperConfidenceBound
 from regretstop.snapshot import Beta, Snapshot
 from regretstop.spaces import Space
 
@@ -96,10 +96,10 @@ class UCBbr(LedgerRule):
             _Under(
                 posterior,
                 *self._under(
-                    snapshot.space, posterior, search, snapshot.beta, ledger, snapshot.n_observations, snapshot.test
+                    snapshot.space, posterior, maximizer, snapshot.beta, ledger, snapshot.n_observations, snapshot.test
                 ),
             )
-            for posterior, search in zip(snapshot.posteriors, snapshot.searches, strict=True)
+            for posterior, maximizer in zip(snapshot.posteriors, snapshot.maximizers, strict=True)
         ]
         at_data = [posterior.mean_std(snapshot.points) for posterior in snapshot.posteriors]
         bounds = np.array([each.bounds(mean, std) for each, (mean, std) in zip(under, at_data, strict=True)])
@@ -114,7 +114,7 @@ class UCBbr(LedgerRule):
         self,
         space: Space,
         posterior: Posterior,
-        search: Search,
+        maximizer: Maximizer,
         beta: Beta,
         ledger: RiskLedger,
         n: int,
@@ -138,18 +138,18 @@ class UCBbr(LedgerRule):
             return min(bounds, key=lambda bound: bound.value)
 
         if beta != "matched":
-            query = search.maximize(UpperConfidenceBound(sqrt_beta if beta == "theory" else math.sqrt(beta)))
+            query = maximizer.maximize(UpperConfidenceBound(sqrt_beta if beta == "theory" else math.sqrt(beta)))
             return least(query, sqrt_beta), query
         tried: list[tuple[RegretBound, Maximum]] = []
 
         def respond(std: float) -> float:
             """Query with the width that matches this deviation; the theorem holds for whatever β it has."""
             width = min(theorem.matched_width(std) for theorem in theorems)
-            query = search.maximize(UpperConfidenceBound(width))
+            query = maximizer.maximize(UpperConfidenceBound(width))
             tried.append((least(query, width), query))
             return query.std / prior_std
 
-        first = search.maximize(UpperConfidenceBound(sqrt_beta))
+        first = maximizer.maximize(UpperConfidenceBound(sqrt_beta))
         settle_cost(first.std / prior_std, respond)
         return min(tried, key=lambda pair: pair[0].value)
 

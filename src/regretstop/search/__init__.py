@@ -1,27 +1,27 @@
 """"""
 
 from regretstop.search._acquisition import LogExpectedImprovement, UpperConfidenceBound, expected_improvement
+from regretstop.search._coarse import Maximizes, coarse_maximizers, worst_of
 from regretstop.search._exceedance import exceeding_point
-from regretstop.search._fitted import Fitted
-from regretstop.search._maximize import How, Maximum, Search
+from regretstop.search._maximize import How, Maximizer, Maximum
 from regretstop.search._path_maxima import maximize_paths
 from regretstop.search._repetition import is_worth_repeating, repeats_agree
+from regretstop.search._search_model import SearchModel
 from regretstop.search._visited import NOTHING, Visited
-from regretstop.search._worst import Searching, glances, worst_of
 
 __all__ = [
     "NOTHING",
-    "Fitted",
     "How",
     "LogExpectedImprovement",
+    "Maximizer",
+    "Maximizes",
     "Maximum",
-    "Search",
-    "Searching",
+    "SearchModel",
     "UpperConfidenceBound",
     "Visited",
+    "coarse_maximizers",
     "exceeding_point",
     "expected_improvement",
-    "glances",
     "is_worth_repeating",
     "maximize_paths",
     "repeats_agree",

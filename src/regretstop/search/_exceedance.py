@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regretstop.model import HasPaths
-from regretstop.search._maximize import Search
+from regretstop.search._maximize import Maximizer
 from regretstop.search._path_maxima import maximize_paths
 from regretstop.search._visited import NOTHING, Visited
 
@@ -18,7 +18,11 @@ _TOLERANCE = 1e-3
 
 
 def exceeding_point(
-    searches: Sequence[Search], observed: Array, epsilon: float, rng: np.random.Generator, visited: Visited = NOTHING
+    maximizers: Sequence[Maximizer],
+    observed: Array,
+    epsilon: float,
+    rng: np.random.Generator,
+    visited: Visited = NOTHING,
 ) -> Array | None:
     """Return the maximiser of a posterior path whose maximum beats the best trial's value on it by more than ε.
 
@@ -32,18 +36,18 @@ def exceeding_point(
     Returns:
         The point, shape (d,); None where no path exceeds elsewhere, there is no trial to beat, or there are no paths.
     """
-    if len(observed) == 0 or not all(isinstance(search.posterior, HasPaths) for search in searches):
+    if len(observed) == 0 or not all(isinstance(maximizer.posterior, HasPaths) for maximizer in maximizers):
         return None
-    means = np.mean([search.posterior.mean_std(observed)[0] for search in searches], axis=0)
+    means = np.mean([maximizer.posterior.mean_std(observed)[0] for maximizer in maximizers], axis=0)
     best = observed[np.argmax(means)][None]
-    share = -(-_N_PATHS // len(searches))
+    share = -(-_N_PATHS // len(maximizers))
     found: list[tuple[int, Array]] = []
-    for k in map(int, rng.permutation(len(searches))):
-        search = searches[k]
-        assert isinstance(search.posterior, HasPaths)  # asked above
-        paths = search.posterior.paths(share, rng)
+    for k in map(int, rng.permutation(len(maximizers))):
+        maximizer = maximizers[k]
+        assert isinstance(maximizer.posterior, HasPaths)  # asked above
+        paths = maximizer.posterior.paths(share, rng)
         maxima = maximize_paths(
-            paths, search, best, rng, n_starts=_N_STARTS, tolerance=_TOLERANCE * epsilon, until=epsilon
+            paths, maximizer, best, rng, n_starts=_N_STARTS, tolerance=_TOLERANCE * epsilon, until=epsilon
         )
         exceeding = np.flatnonzero((maxima.values - maxima.at_anchors[0] > epsilon) & ~visited.among(maxima.points))
         if len(exceeding):

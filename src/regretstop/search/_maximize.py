@@ -74,7 +74,7 @@ class Maximum:
     how: How
 
 
-class Search:
+class Maximizer:
     """Maximises acquisitions of one posterior.
 
     Args:
@@ -87,7 +87,7 @@ class Search:
     """
 
     def __init__(
-        self, posterior: Posterior, space: Space, observed: Array, seed: int, like: "Search | None" = None
+        self, posterior: Posterior, space: Space, observed: Array, seed: int, like: "Maximizer | None" = None
     ) -> None:
         self.posterior = posterior
         self.space = space

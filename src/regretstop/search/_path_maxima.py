@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regretstop.model import Paths
-from regretstop.search._maximize import How, Search
+from regretstop.search._maximize import How, Maximizer
 
 Array = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ class PathMaxima:
 
 def maximize_paths(
     paths: Paths,
-    search: Search,
+    maximizer: Maximizer,
     anchors: Array,
     rng: np.random.Generator,
     *,
@@ -65,8 +65,8 @@ def maximize_paths(
         until: Paths after the first on which a candidate beats every anchor by more than this are not climbed, for
             whoever looks for one such path; standardised.
     """
-    space, n = search.space, len(paths)
-    candidates = np.vstack([space.snap(anchors), search.promising(_SQRT_BETA, _N_CANDIDATES)])
+    space, n = maximizer.space, len(paths)
+    candidates = np.vstack([space.snap(anchors), maximizer.promising(_SQRT_BETA, _N_CANDIDATES)])
     at_candidates = paths.values(np.vstack([anchors, candidates]))
     at_anchors, at_candidates = at_candidates[: len(anchors)], at_candidates[len(anchors) :]
     best = np.argmax(at_candidates, axis=0)
@@ -75,31 +75,33 @@ def maximize_paths(
     leads = values - np.max(at_anchors, axis=0, initial=-np.inf)
     first = int(np.argmax(leads > until)) if np.any(leads > until) else n
     open_paths = np.flatnonzero((leads <= enough) & (np.arange(n) <= first))
-    if search.how == "searched" and len(open_paths):
-        starts, which = _starts(at_candidates[:, open_paths], candidates, search, n_starts)
+    if maximizer.how == "searched" and len(open_paths):
+        starts, which = _starts(at_candidates[:, open_paths], candidates, maximizer, n_starts)
         which = open_paths[which]
-        climbed = _climb(paths, search, starts, which, numeric, tolerance)
+        climbed = _climb(paths, maximizer, starts, which, numeric, tolerance)
         if np.any(discrete):
             # The ascent treated integers as continuous: go back to the lattice, move along it, and climb again.
             snapped = space.snap(climbed)
             points, values = _best(paths, points, values, snapped, which)
             for _ in range(_SWEEPS):
                 before = values
-                moved, which = _moves(search, points[open_paths], rng)
+                moved, which = _moves(maximizer, points[open_paths], rng)
                 points, values = _best(paths, points, values, moved, open_paths[which])
                 if np.array_equal(values, before):
                     break
             which = open_paths
-            climbed = _climb(paths, search, points[open_paths], which, numeric & ~discrete, tolerance)
+            climbed = _climb(paths, maximizer, points[open_paths], which, numeric & ~discrete, tolerance)
         points, values = _best(paths, points, values, climbed, which)
-    return PathMaxima(points, np.maximum(values, np.max(at_anchors, axis=0, initial=-np.inf)), at_anchors, search.how)
+    return PathMaxima(
+        points, np.maximum(values, np.max(at_anchors, axis=0, initial=-np.inf)), at_anchors, maximizer.how
+    )
 
 
-def _starts(values: Array, candidates: Array, search: Search, n_starts: int) -> tuple[Array, NDArray[np.intp]]:
+def _starts(values: Array, candidates: Array, maximizer: Maximizer, n_starts: int) -> tuple[Array, NDArray[np.intp]]:
     """Return the best candidates of each path that lie on different hills, and whose they are."""
     chosen = [np.argmax(values, axis=0)]
     left = values
-    near = search.near(candidates, candidates) if n_starts > 1 else np.zeros((0, 0), dtype=bool)
+    near = maximizer.near(candidates, candidates) if n_starts > 1 else np.zeros((0, 0), dtype=bool)
     for _ in range(n_starts - 1):
         left = np.where(near[:, chosen[-1]], -np.inf, left)
         chosen.append(np.argmax(left, axis=0))
@@ -107,10 +109,10 @@ def _starts(values: Array, candidates: Array, search: Search, n_starts: int) -> 
     return candidates[np.concatenate(chosen)], np.tile(own, n_starts)
 
 
-def _moves(search: Search, points: Array, rng: np.random.Generator) -> tuple[Array, NDArray[np.intp]]:
+def _moves(maximizer: Maximizer, points: Array, rng: np.random.Generator) -> tuple[Array, NDArray[np.intp]]:
     moved: list[Array] = []
     for point in points:
-        moves = search.moves(point)
+        moves = maximizer.moves(point)
         moved.append(moves if len(moves) <= _N_MOVES else moves[rng.choice(len(moves), _N_MOVES, replace=False)])
     return np.vstack(moved), np.repeat(np.arange(len(points)), [len(moves) for moves in moved])
 
@@ -130,7 +132,7 @@ def _best(paths: Paths, points: Array, values: Array, others: Array, which: NDAr
 
 def _climb(
     paths: Paths,
-    search: Search,
+    maximizer: Maximizer,
     starts: Array,
     which: NDArray[np.intp],
     free: NDArray[np.bool_],
@@ -139,7 +141,7 @@ def _climb(
     """Return where each start gets to on its path, along the free axes."""
     if not np.any(free):
         return starts
-    low, high = search.space.snap(np.vstack([np.zeros(starts.shape[1]), np.ones(starts.shape[1])]))[:, free]
+    low, high = maximizer.space.snap(np.vstack([np.zeros(starts.shape[1]), np.ones(starts.shape[1])]))[:, free]
     points = starts.copy()
 
     def objective(x: Array, own: NDArray[np.intp]) -> tuple[Array, Array]:
@@ -148,7 +150,7 @@ def _climb(
         values, gradients = paths.value_gradient(full, which[own])
         return values, gradients[:, free]
 
-    lengths = np.minimum(search.posterior.lengthscales[free], 1.0)
+    lengths = np.minimum(maximizer.posterior.lengthscales[free], 1.0)
     points[:, free] = _ascend(objective, np.clip(starts[:, free], low, high), low, high, lengths, tolerance)
     return points
 

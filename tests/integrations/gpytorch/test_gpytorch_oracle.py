@@ -15,8 +15,8 @@ from regretstop_gpytorch._posterior import GPyTorchPosterior
 from regretstop_gpytorch._prior import Prior
 
 from regretstop import Matern52
-from regretstop.model import Embedding, HyperparameterDensity, NativeSurrogate, merge_duplicates
-from regretstop.model._posterior import GaussianProcess
+from regretstop.model import Embedding, GaussianProcess, HyperparameterDensity, merge_duplicates
+from regretstop.model._posterior import GaussianProcessPosterior
 from tests.draws import data_for
 from tests.integrations.gpytorch.cases import NATIVE, SPACES, ExactGP, exactly, noise, rational_quadratic, scaled
 
@@ -34,7 +34,7 @@ def modules_for(name: str | None, embedding: Embedding, points: np.ndarray, valu
 
 def posteriors(
     name: str | None, space: str, mean: float | None, n_repeats: int = 4, noise_std: float = 0.2
-) -> tuple[GaussianProcess, GPyTorchPosterior]:
+) -> tuple[GaussianProcessPosterior, GPyTorchPosterior]:
     """Return both posteriors for the same data and numbers."""
     embedding = Embedding(SPACES[space])
     points, values = data_for(SPACES[space], 18, n_repeats=n_repeats)
@@ -55,7 +55,7 @@ def posteriors(
         noise_std=noise_std,
         device=CPU,
     )
-    native = GaussianProcess(
+    native = GaussianProcessPosterior(
         *data,
         kernel=NATIVE[name or "matern"](),
         embedding=embedding,
@@ -212,7 +212,7 @@ def test_posterior_of_any_kernel_is_gpytorchs_own() -> None:
 def test_the_same_mode_is_found(space: str, noise_std: Any) -> None:
     """With 40 observations of a plain function there is one mode; both searches stop within 1e-6 of its density."""
     points, values = data_for(SPACES[space], 40, n_repeats=5)
-    native = NativeSurrogate(kernel=Matern52(), noise_std=noise_std, hyperparameters="map", mean=0.0, model_check=False)
+    native = GaussianProcess(kernel=Matern52(), noise_std=noise_std, hyperparameters="map", mean=0.0, model_check=False)
     ours = GPyTorchSurrogate(noise_std=noise_std)
     assert ours.n_estimated(SPACES[space]) == native.n_estimated(SPACES[space]) - (noise_std != "learned")
     fits = [s.fit(points, values, categories=SPACES[space], sign=1.0) for s in (native, ours)]

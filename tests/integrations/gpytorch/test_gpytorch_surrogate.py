@@ -26,7 +26,7 @@ from gpytorch.means import ConstantMean, LinearMean, ZeroMean
 from regretstop_gpytorch import GPyTorchSurrogate
 
 from regretstop import Matern52, SquaredExponential
-from regretstop.model import Fit, NativeSurrogate
+from regretstop.model import Fit, GaussianProcess
 from tests.draws import data_for
 from tests.integrations.gpytorch.cases import SPACES, ExactGP, prior_of, rational_quadratic, scaled
 
@@ -155,7 +155,7 @@ def test_few_and_many_observations(n: int) -> None:
     fit = GPyTorchSurrogate().fit(points, values, categories=SQUARE, sign=1.0)
     _, std = fit.posteriors[0].mean_std(points)
     assert np.all(std <= fit.posteriors[0].noise_std * (1.0 + 1e-9))
-    native = NativeSurrogate(kernel=Matern52(), noise_std="learned", hyperparameters="map", mean=0.0)
+    native = GaussianProcess(kernel=Matern52(), noise_std="learned", hyperparameters="map", mean=0.0)
     expected = native.fit(points, values, categories=SQUARE, sign=1.0).posteriors[0]
     assert fit.posteriors[0].noise_std == pytest.approx(expected.noise_std, rel=0.05)
 
@@ -257,7 +257,7 @@ def test_declared_numbers_are_in_the_objectives_units(sign: float) -> None:
     surrogate = GPyTorchSurrogate(kernel, mean_module=mean, noise_std=0.5, hyperparameters="fixed")
     assert surrogate.guarantee == "theorem"
     assert surrogate.n_estimated(SQUARE) == 0
-    native = NativeSurrogate(kernel=Matern52([0.3, 0.7], 16.0), noise_std=0.5, hyperparameters="fixed", mean=1.5)
+    native = GaussianProcess(kernel=Matern52([0.3, 0.7], 16.0), noise_std=0.5, hyperparameters="fixed", mean=1.5)
     points, values = data_for(SQUARE, 12)
     where = np.random.default_rng(3).random((9, 2))
     moments = []

@@ -23,7 +23,7 @@ from regretstop import (
     Thinning,
     UCBbr,
 )
-from regretstop.model import NativeSurrogate
+from regretstop.model import GaussianProcess
 from tests.integrations.optuna.objectives import parabola
 
 RULES = [UCBbr, OptimalityGap, PRB, DeltaCB, DeltaES, AcquisitionThreshold]
@@ -54,7 +54,7 @@ class CountingStorage(InMemoryStorage):
         super().set_study_user_attr(study_id, key, value)
 
 
-class CountingSurrogate(NativeSurrogate):
+class CountingSurrogate(GaussianProcess):
     def __init__(self) -> None:
         kernel = Matern52(lengthscales=[0.3], outputscale=100.0)
         super().__init__(kernel=kernel, noise_std=0.1, hyperparameters="fixed", mean=0.0)

@@ -4,12 +4,12 @@ import pytest
 from regretstop_ray import RegretBoundStopper
 
 from regretstop import OptimalityGap
-from regretstop.model import Matern52, NativeSurrogate
+from regretstop.model import GaussianProcess, Matern52
 from tests.integrations.ray.objectives import value
 from tests.integrations.ray.test_ray_search import result, searcher
 
 
-class Counting(NativeSurrogate):
+class Counting(GaussianProcess):
     """The native surrogate, which counts its fits."""
 
     def __init__(self) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from regretstop.search._acquisition import Acquisition
-from regretstop.search._maximize import Maximum, Search
+from regretstop.search._maximize import Maximizer, Maximum
 
 T = TypeVar("T")
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 _MOST_GAINED = 0.25
 
 
-class Searching(Protocol):
+class Maximizes(Protocol):
     """Anything that finds the maximum of an acquisition, well or badly."""
 
     def maximize(self, acquisition: Acquisition) -> Maximum:
@@ -26,10 +26,10 @@ class Searching(Protocol):
 
 
 @dataclass(frozen=True)
-class Glance:
+class CoarseMaximizer:
     """A search that stops at the best of its candidates."""
 
-    search: Search
+    maximizer: Maximizer
 
     def maximize(self, acquisition: Acquisition) -> Maximum:
         """Return the largest value among the candidates and where."""
@@ -37,12 +37,12 @@ class Glance:
 
     def best_candidate(self, acquisition: Acquisition) -> Maximum:
         """Return the best of the candidates."""
-        return self.search.best_candidate(acquisition)
+        return self.maximizer.best_candidate(acquisition)
 
 
-def glances(searches: Sequence[Search]) -> list[Searching]:
+def coarse_maximizers(maximizers: Sequence[Maximizer]) -> list[Maximizes]:
     """Return the searches without their ascents; a single one is needed in full anyway."""
-    return [*searches] if len(searches) == 1 else [Glance(search) for search in searches]
+    return [*maximizers] if len(maximizers) == 1 else [CoarseMaximizer(maximizer) for maximizer in maximizers]
 
 
 def worst_of(coarse: Sequence[T], refine: Callable[[int], T], bound_of: Callable[[T], float]) -> T:

@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regretstop.model import Fit
-from regretstop.search._maximize import Search
+from regretstop.search._maximize import Maximizer
 from regretstop.spaces import Space
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Fitted:
+class SearchModel:
     """A fit with the searches of its posteriors.
 
     Attributes:
@@ -29,25 +29,25 @@ class Fitted:
     space: Space
     inside: Array
     seed: int
-    searches: tuple[Search, ...]
-    chooser: Search
+    maximizers: tuple[Maximizer, ...]
+    chooser: Maximizer
 
     @classmethod
-    def of(cls, fit: Fit, space: Space, inside: Array, seed: int) -> "Fitted":
+    def of(cls, fit: Fit, space: Space, inside: Array, seed: int) -> "SearchModel":
         """Return the fit with searches; those of samples of the hyperparameters share the chooser's candidates."""
         if fit.mode is None:
-            searches = tuple(Search(posterior, space, inside, seed) for posterior in fit.posteriors)
-            return cls(fit, space, inside, seed, searches, searches[0])
-        chooser = Search(fit.mode, space, inside, seed)
-        searches = tuple(Search(posterior, space, inside, seed, like=chooser) for posterior in fit.posteriors)
-        return cls(fit, space, inside, seed, searches, chooser)
+            maximizers = tuple(Maximizer(posterior, space, inside, seed) for posterior in fit.posteriors)
+            return cls(fit, space, inside, seed, maximizers, maximizers[0])
+        chooser = Maximizer(fit.mode, space, inside, seed)
+        maximizers = tuple(Maximizer(posterior, space, inside, seed, like=chooser) for posterior in fit.posteriors)
+        return cls(fit, space, inside, seed, maximizers, chooser)
 
     @property
     def has_noise(self) -> bool:
         """Whether the surrogate was not told that there is none: a noise that it estimates is positive."""
         return any(posterior.noise_std > 0.0 for posterior in self.fit.posteriors)
 
-    def keeping_away(self, failed: Array, pending: Array, *, all_posteriors: bool) -> "Fitted":
+    def keeping_away(self, failed: Array, pending: Array, *, all_posteriors: bool) -> "SearchModel":
         """Return what the model would be if evaluations without a value had one, so that the next one is elsewhere.
 
         Args:
@@ -61,4 +61,4 @@ class Fitted:
         worst = np.full(len(failed), np.min(self.fit.data.values))
         fit = self.fit if all_posteriors else Fit((self.chooser.posterior,), self.fit.data)
         pretended = fit.map(lambda posterior: posterior.condition_on(failed, worst).condition_on(pending))
-        return Fitted.of(pretended, self.space, self.inside, self.seed)
+        return SearchModel.of(pretended, self.space, self.inside, self.seed)

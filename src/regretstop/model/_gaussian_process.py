@@ -8,20 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regretstop.checks import check_at_least, check_number_or
-from regretstop.model._hyperparameters import MOST_NOISE, Estimator, Part, thinned
+from regretstop.model._hyperparameters import MOST_NOISE, HyperparameterEstimator, TrainingData, thinned
 from regretstop.model._kernels import Embedding, Kernel
 from regretstop.model._likelihood import Hyperparameters
 from regretstop.model._model_check import ModelCheck, blocks, judge, residuals
-from regretstop.model._posterior import GaussianProcess
+from regretstop.model._posterior import GaussianProcessPosterior
 from regretstop.model._protocols import Fit, Treatment
 from regretstop.model._repeats import merge_duplicates
-from regretstop.model._sampling import Sampling
+from regretstop.model._sampling import SamplingReport
 from regretstop.model._standardize import Standardized, standardize
 
 Array = NDArray[np.float64]
 
 
-class NativeSurrogate:
+class GaussianProcess:
     """An exact Gaussian process on the unit cube.
 
     The same observations in the same order always give the same fit, whatever was fitted before.
@@ -55,7 +55,7 @@ class NativeSurrogate:
         self._treatment = hyperparameters
         self._mean = mean
         self._model_check = model_check
-        self._estimator = Estimator(kernel, noise_std, n_samples if hyperparameters == "posterior" else 0)
+        self._estimator = HyperparameterEstimator(kernel, noise_std, n_samples if hyperparameters == "posterior" else 0)
 
     @property
     def guarantee(self) -> Literal["theorem", "model"]:
@@ -89,7 +89,7 @@ class NativeSurrogate:
             return self._declared(points, values, embedding, sign * self._mean)
         data = standardize(values)
         subset = thinned(len(values))
-        part = Part(points[subset], values[subset], embedding)
+        part = TrainingData(points[subset], values[subset], embedding)
         estimate = self._estimator.estimate(part)
         # The subset was standardised by its own spread; what it found is carried to the spread of all the values.
         ratio = estimate.scale / data.scale if subset.step > 1 else 1.0
@@ -104,10 +104,10 @@ class NativeSurrogate:
         try:
             samples = tuple(build(_scaled(sample, factor)) for sample in estimate.samples)
         except np.linalg.LinAlgError as error:
-            return Fit((mode,), data, sampling=Sampling(0, 0, 0.0, str(error)), check=check)
+            return Fit((mode,), data, sampling=SamplingReport(0, 0, 0.0, str(error)), check=check)
         return Fit(samples, data, mode, estimate.sampling, sample_check)
 
-    def _check(self, part: Part, scale: float, *, sampled: bool) -> ModelCheck | None:
+    def _check(self, part: TrainingData, scale: float, *, sampled: bool) -> ModelCheck | None:
         """Return what earlier estimates, their samples or their modes, say about the values that came after them."""
         if not self._model_check:
             return None
@@ -147,9 +147,9 @@ class NativeSurrogate:
         embedding: Embedding,
         parameters: Hyperparameters,
         mean: float | None = None,
-    ) -> GaussianProcess:
+    ) -> GaussianProcessPosterior:
         points, means, repeats, _ = merged
-        return GaussianProcess(
+        return GaussianProcessPosterior(
             points,
             means,
             repeats,
