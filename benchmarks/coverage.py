@@ -39,7 +39,7 @@ import numpy as np
 from benchmarks.draws import Array, Draw, cube_draw, lattice_draw
 from benchmarks.pending import run_pending
 from benchmarks.records import RESULTS, compact
-from regretstop import GPUCB, Certificate, Matern52, OptimalityGap, UCBbr
+from regretstop import GPUCB, Certificate, GaussianProcess, Matern52, OptimalityGap, UCBbr
 from regretstop.model import LENGTHSCALE_PRIOR, NOISE_STD_FLOOR, NOISE_STD_PRIOR, PRIOR_STD_PRIOR
 
 PATH = RESULTS / "coverage.jsonl.gz"
@@ -131,11 +131,16 @@ def run_path(key: dict[str, Any]) -> dict[str, Any]:
     kernel, dim = key["kernel"], key["dim"]
     draw, lengthscales, noise_std = objective_of(kernel, key["space"], dim, key["draw"])
     noise = np.random.default_rng([key["draw"], dim]).normal(0.0, noise_std, key["trials"])
-    declared: dict[str, Any] = {}
+    numbers: dict[str, Any] = {}
     if kernel == "known":
-        declared = {"kernel": Matern52(lengthscales.tolist(), 1.0), "noise_std": noise_std}
+        numbers = {"kernel": Matern52(lengthscales.tolist(), 1.0), "noise_std": noise_std}
     models = {
-        treatment: GPUCB(draw.space, beta=key["beta"], hyperparameters=treatment, seed=key["draw"], **declared)
+        treatment: GPUCB(
+            draw.space,
+            beta=key["beta"],
+            surrogate=GaussianProcess(hyperparameters=treatment, **numbers),
+            seed=key["draw"],
+        )
         for treatment in TREATMENTS[kernel]
     }
     tallies, evaluations = follow(draw, noise, models, TESTS[kernel])

@@ -12,7 +12,7 @@ from benchmarks.draws import cube_draw
 from benchmarks.objectives import Problem
 from benchmarks.progress import track
 from benchmarks.records import RESULTS, append, compact, pack, pending, provenance
-from regretstop import GPUCB
+from regretstop import GPUCB, GaussianProcess
 
 PATH = RESULTS / "model_check.jsonl.gz"
 SIZES = (16, 24, 32, 48, 64)
@@ -37,7 +37,12 @@ def run_path(key: dict[str, Any]) -> dict[str, Any]:
     problem = _problem(key["problem"], key["seed"])
     noise = np.random.default_rng([key["seed"], 1])
     models = {
-        treatment: GPUCB(problem.space, direction=problem.direction, hyperparameters=treatment, seed=key["seed"])
+        treatment: GPUCB(
+            problem.space,
+            direction=problem.direction,
+            surrogate=GaussianProcess(hyperparameters=treatment),
+            seed=key["seed"],
+        )
         for treatment in TREATMENTS
     }
     sampler = models["map"]

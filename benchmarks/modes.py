@@ -64,9 +64,7 @@ def assess(history: History, treatment: Treatment) -> dict[str, Any]:
 
 
 def _surrogate(treatment: Treatment, *, model_check: bool = True) -> GaussianProcess:
-    return GaussianProcess(
-        kernel=Matern52(), noise_std="learned", hyperparameters=treatment, mean=0.0, model_check=model_check
-    )
+    return GaussianProcess(kernel=Matern52(), hyperparameters=treatment, model_check=model_check)
 
 
 def section() -> list[str]:

@@ -148,13 +148,11 @@ def optimizer(problem: Problem, key: Mapping[str, Any], treatment: str, *, model
     if key["sampler"] == "exceedance":
         options["exceedance"] = min(problem.epsilons)
     if problem.declared:
-        options |= problem.declared | {"hyperparameters": "fixed"}
+        options["surrogate"] = GaussianProcess(hyperparameters="fixed", **problem.declared)
     else:
         options["surrogate"] = GaussianProcess(
             kernel=KERNELS[key["kernel"]](),
-            noise_std="learned",
             hyperparameters="posterior" if treatment == "posterior" else "map",
-            mean=0.0,
             model_check=model_check,
         )
     return GPUCB(problem.space, direction=problem.direction, seed=key["seed"], **options)

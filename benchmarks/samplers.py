@@ -13,7 +13,7 @@ from benchmarks.draws import cube_draw
 from benchmarks.objectives import Problem
 from benchmarks.pending import run_pending
 from benchmarks.records import RESULTS, compact
-from regretstop import GPUCB, PRB, Observation, Rule, UCBbr
+from regretstop import GPUCB, PRB, GaussianProcess, Observation, Rule, UCBbr
 from regretstop.gap import calibrated_gap
 
 PATH = RESULTS / "samplers.jsonl.gz"
@@ -90,7 +90,9 @@ def _gpucb(problem: Problem, seed: int, **options: Any) -> Choose:
 
 def _optimism(problem: Problem, seed: int) -> Choose:
     """Choose what keeps the calibrated gap open under the hyperparameter sample where it is worst."""
-    model = GPUCB(problem.space, direction=problem.direction, hyperparameters="posterior", seed=seed)
+    model = GPUCB(
+        problem.space, direction=problem.direction, surrogate=GaussianProcess(hyperparameters="posterior"), seed=seed
+    )
 
     def choose(history: list[Observation]) -> Mapping[str, Any]:
         model.replace_history(history)

@@ -23,7 +23,7 @@ from benchmarks.progress import track
 from benchmarks.records import RESULTS, provenance
 from benchmarks.slsqp import bound_by_slsqp
 from benchmarks.timing import Setup, interleaved, machine
-from regretstop import GPUCB, Every, Matern52, UCBbr, instantaneous_regret_bound
+from regretstop import GPUCB, Every, UCBbr, instantaneous_regret_bound
 from regretstop.history import Observation
 from regretstop.model import GaussianProcess
 
@@ -123,7 +123,7 @@ def _imports(repetitions: int) -> dict[str, Any]:
 
 
 def _surrogate() -> GaussianProcess:
-    return GaussianProcess(kernel=Matern52(), noise_std="learned", hyperparameters="map", mean=0.0)
+    return GaussianProcess()
 
 
 _WHERE: dict[str, Any] = {"categories": np.zeros(_DIM, dtype=np.intp), "sign": 1.0}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from regretstop import GPUCB, Categorical, Float, Int, Matern52, Space
+from regretstop import GPUCB, Categorical, Float, GaussianProcess, Int, Matern52, Space
 from regretstop.model import Kernel
 
 FINITE = {
@@ -75,14 +75,15 @@ def declared(
     mean: float = 0.0,
 ) -> dict[str, Any]:
     """Return the options of a GPUCB that knows its hyperparameters."""
-    return {
-        "hyperparameters": "fixed",
-        "kernel": kernel(lengthscales=[lengthscale] * space.dim, outputscale=outputscale),
-        "noise_std": noise_std,
-        "mean": mean,
-    }
+    known = kernel(lengthscales=[lengthscale] * space.dim, outputscale=outputscale)
+    return {"surrogate": GaussianProcess(hyperparameters="fixed", kernel=known, noise_std=noise_std, mean=mean)}
 
 
 def options_of(treatment: str, space: Space, **numbers: Any) -> dict[str, Any]:
     """Return the options of a GPUCB for "fixed", "map" or "posterior"."""
-    return declared(space, **numbers) if treatment == "fixed" else {"hyperparameters": treatment}
+    return declared(space, **numbers) if treatment == "fixed" else estimated(hyperparameters=treatment)
+
+
+def estimated(**numbers: Any) -> dict[str, Any]:
+    """Return the options of a GPUCB with this model."""
+    return {"surrogate": GaussianProcess(**numbers)}

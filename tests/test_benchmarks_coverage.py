@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 from benchmarks import coverage, records
 from benchmarks.draws import cube_draw, lattice_draw
 from benchmarks.sections import coverage as section
-from regretstop import GPUCB, Matern52
+from regretstop import GPUCB, GaussianProcess, Matern52
 
 
 def test_draws_stay_below_their_maximum_and_have_unit_variance() -> None:
@@ -63,8 +63,9 @@ def test_a_lengthscale_ten_times_too_long_fails() -> None:
         for number in range(30):
             draw, _, noise_std = coverage.objective_of("known", "finite", 1, number)
             noise = np.random.default_rng(number).normal(0.0, noise_std, 25)
-            options: dict[str, Any] = {"kernel": Matern52([lengthscale], 1.0), "noise_std": noise_std}
-            model = GPUCB(draw.space, beta="matched", hyperparameters="fixed", seed=number, **options)
+            kernel = Matern52([lengthscale], 1.0)
+            known = GaussianProcess(hyperparameters="fixed", kernel=kernel, noise_std=noise_std)
+            model = GPUCB(draw.space, beta="matched", surrogate=known, seed=number)
             tallies, _ = coverage.follow(draw, noise, {"fixed": model}, range(3, 26))
             tally = tallies["fixed"]["OptimalityGap"]
             false[lengthscale] += tally.regret is not None and tally.regret > coverage.EPSILON
@@ -88,8 +89,9 @@ def test_ucbbr_does_not_stop_where_it_is_not_asked() -> None:
     for number in range(10):
         draw, lengthscales, noise_std = coverage.objective_of("known", "finite", 2, number)
         noise = np.random.default_rng(number).normal(0.0, noise_std, 30)
-        options: dict[str, Any] = {"kernel": Matern52(lengthscales.tolist(), 1.0), "noise_std": noise_std}
-        model = GPUCB(draw.space, beta="theory", hyperparameters="fixed", seed=number, **options)
+        kernel = Matern52(lengthscales.tolist(), 1.0)
+        known = GaussianProcess(hyperparameters="fixed", kernel=kernel, noise_std=noise_std)
+        model = GPUCB(draw.space, beta="theory", surrogate=known, seed=number)
         for error in noise:
             params = model.ask()
             model.tell(params, draw.objective(params) + error)

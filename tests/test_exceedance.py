@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from regretstop import GPUCB, AcquisitionThreshold, Float, Int, OptimalityGap, Rule, Space, minimize
+from regretstop import GPUCB, AcquisitionThreshold, Float, GaussianProcess, Int, OptimalityGap, Rule, Space, minimize
 from regretstop.model._posterior import GaussianProcessPosterior
 from regretstop.search import exceeding_point
 from tests.histories import FINITE, SPACES, History, declared, random_history
@@ -68,7 +68,7 @@ def test_it_looks_where_something_better_may_be() -> None:
 
 def test_under_samples_its_paths_are_those_of_all_samples_and_the_other_points_those_of_the_mode() -> None:
     history, epsilon = random_history(SPACES["a square"], 9, seed=0), 0.1
-    sampled = history.told(hyperparameters="posterior", exceedance=epsilon)
+    sampled = history.told(surrogate=GaussianProcess(hyperparameters="posterior"), exceedance=epsilon)
     snapshot = sampled.snapshot()
     assert len(snapshot.maximizers) == 8
     rng = np.random.default_rng([0, 9, 0])
@@ -76,8 +76,11 @@ def test_under_samples_its_paths_are_those_of_all_samples_and_the_other_points_t
     assert point is not None
     asked_for = sampled.ask()
     assert asked_for == history.space.decode(point)
-    assert asked_for != history.told(hyperparameters="map", exceedance=epsilon).ask()
-    constant = (history.told(hyperparameters=treatment, exceedance=None).ask() for treatment in ("posterior", "map"))
+    assert asked_for != history.told(surrogate=GaussianProcess(hyperparameters="map"), exceedance=epsilon).ask()
+    constant = (
+        history.told(surrogate=GaussianProcess(hyperparameters=treatment), exceedance=None).ask()
+        for treatment in ("posterior", "map")
+    )
     assert next(constant) == next(constant)
 
 

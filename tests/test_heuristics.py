@@ -18,6 +18,7 @@ from regretstop import (
     DeltaCB,
     DeltaES,
     Every,
+    GaussianProcess,
     Int,
     Matern52,
     OptimalityGap,
@@ -56,7 +57,12 @@ each_case = pytest.mark.parametrize("case", HAND_WORKED)
 
 def five_points(told: Told, noise_std: float = NOISE, **options: Any) -> GPUCB:
     kernel = Matern52(lengthscales=[LENGTHSCALE], outputscale=SCALE**2)
-    optimizer = GPUCB(FIVE, hyperparameters="fixed", kernel=kernel, noise_std=noise_std, mean=MEAN, seed=0, **options)
+    optimizer = GPUCB(
+        FIVE,
+        surrogate=GaussianProcess(hyperparameters="fixed", kernel=kernel, noise_std=noise_std, mean=MEAN),
+        seed=0,
+        **options,
+    )
     for x, value in told:
         optimizer.tell({"x": x}, value)
     return optimizer
@@ -224,7 +230,7 @@ def test_jitter_is_noise() -> None:
     """A squared exponential much wider than the space needs jitter, and has a finite divergence by it."""
     space = Space({"x": Int(0, 11)})
     kernel = SquaredExponential(lengthscales=[30.0], outputscale=1.0)
-    optimizer = GPUCB(space, hyperparameters="fixed", kernel=kernel, noise_std=0.0, seed=0)
+    optimizer = GPUCB(space, surrogate=GaussianProcess(hyperparameters="fixed", kernel=kernel, noise_std=0.0), seed=0)
     for x in (0, 2, 4, 6, 8, 10, 5):
         optimizer.tell({"x": x}, 0.01 * x)
     certificate = optimizer.certificate(DeltaES(0.5))
@@ -332,7 +338,7 @@ def changes(snapshot: Snapshot, delta: float) -> list[float]:
 @examples(10)
 @given(histories(FINITE, least=8))
 def test_delta_es_is_the_worst_of_the_samples(history: History) -> None:
-    optimizer = history.told(hyperparameters="posterior")
+    optimizer = history.told(surrogate=GaussianProcess(hyperparameters="posterior"))
     certificate = optimizer.certificate(DeltaES(0.5))
     each = changes(optimizer.snapshot(), 0.05)
     assert len(each) == 8
@@ -341,7 +347,9 @@ def test_delta_es_is_the_worst_of_the_samples(history: History) -> None:
 
 @pytest.mark.parametrize("rule", [DeltaCB(1.0), AcquisitionThreshold(1.0)], ids=["DeltaCB", "AcquisitionThreshold"])
 def test_a_certificate_is_the_worst_of_the_samples_at_one_trial(rule: Rule) -> None:
-    snapshot = random_history(FINITE["a table"], 12, 3).told(hyperparameters="posterior").snapshot()
+    snapshot = (
+        random_history(FINITE["a table"], 12, 3).told(surrogate=GaussianProcess(hyperparameters="posterior")).snapshot()
+    )
     certificate = rule.assess(snapshot)
     trial = snapshot.numbers.tolist().index(certificate.incumbent)
     each = [

@@ -15,7 +15,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from regretstop import GPUCB, Categorical, Float, Int, Matern52, Observation, OptimalityGap, Space, UCBbr
+from regretstop import (
+    GPUCB,
+    Categorical,
+    Float,
+    GaussianProcess,
+    Int,
+    Matern52,
+    Observation,
+    OptimalityGap,
+    Space,
+    UCBbr,
+)
 from regretstop.rules import Rule
 from tests.histories import SPACES, History, declared, options_of, random_history, random_points
 from tests.work import Work, counted
@@ -71,7 +82,7 @@ def test_zero_one_and_two_observations(rule: Rule, treatment: str, n: int, name:
 @pytest.mark.parametrize("noise_std", ["learned", 0.0, 0.1])
 @pytest.mark.parametrize("value", [0.0, 1.0, -1e-300, 1e300, 123456.789])
 def test_all_values_equal(noise_std: Any, value: float, spread: float) -> None:
-    optimizer = GPUCB(SQUARE, seed=0, noise_std=noise_std)
+    optimizer = GPUCB(SQUARE, seed=0, surrogate=GaussianProcess(noise_std=noise_std))
     rng = np.random.default_rng(0)
     run(optimizer, lambda p: value * (1.0 + spread * rng.standard_normal()), 10)
     for rule in RULES:
@@ -84,7 +95,7 @@ def test_all_values_equal(noise_std: Any, value: float, spread: float) -> None:
 @pytest.mark.parametrize("noise_std", ["learned", 0.0, 0.1])
 @pytest.mark.parametrize("smallest", [5e-324, 1e-310, 1e-300])
 def test_spreads_near_the_smallest_numbers_count_as_none(noise_std: Any, smallest: float) -> None:
-    optimizer = GPUCB(SQUARE, seed=0, noise_std=noise_std)
+    optimizer = GPUCB(SQUARE, seed=0, surrogate=GaussianProcess(noise_std=noise_std))
     run(optimizer, lambda p: smallest * round(4.0 * p["x"]), 10)
     for rule in RULES:
         certificate = optimizer.certificate(rule)
@@ -107,7 +118,7 @@ def test_equal_values_with_declared_hyperparameters_are_data_like_any_other() ->
 @pytest.mark.parametrize("factor", [2.0**664, 2.0**-664])
 def test_a_change_of_units_changes_nothing(factor: float, noise_std: Any) -> None:
     """Whole runs, bit for bit: a power of two near 1e200 leaves all digits as they are."""
-    plain, scaled = (GPUCB(SQUARE, seed=0, noise_std=noise_std) for _ in range(2))
+    plain, scaled = (GPUCB(SQUARE, seed=0, surrogate=GaussianProcess(noise_std=noise_std)) for _ in range(2))
     for _ in range(14):
         params = plain.ask()
         assert scaled.ask() == params
@@ -125,8 +136,10 @@ def test_decisions_do_not_depend_on_the_scale(factor: float, shift: float, noise
     """On the same history: what is told differs in its last digits, which a shift of 1e8 makes eight."""
     size = abs(factor)
     known = noise_std if noise_std == "learned" else noise_std * size
-    plain = GPUCB(SQUARE, seed=0, noise_std=noise_std)
-    scaled = GPUCB(SQUARE, seed=0, noise_std=known, direction="maximize" if factor > 0 else "minimize")
+    plain = GPUCB(SQUARE, seed=0, surrogate=GaussianProcess(noise_std=noise_std))
+    scaled = GPUCB(
+        SQUARE, seed=0, surrogate=GaussianProcess(noise_std=known), direction="maximize" if factor > 0 else "minimize"
+    )
     for _ in range(14):
         params = plain.ask()
         assert scaled.ask() == {name: pytest.approx(value, abs=0.01) for name, value in params.items()}
@@ -238,7 +251,7 @@ def test_values_of_another_type_are_refused_when_they_are_told(value: Any) -> No
 def test_the_same_point_fifty_times(noise_std: Any, spread: float) -> None:
     """Also noise-free values that contradict one another, which no model without noise explains."""
     rng = np.random.default_rng(0)
-    optimizer = GPUCB(SQUARE, seed=0, noise_std=noise_std)
+    optimizer = GPUCB(SQUARE, seed=0, surrogate=GaussianProcess(noise_std=noise_std))
     for point in random_points(SQUARE, 8, rng):
         params = SQUARE.decode(point)
         optimizer.tell(params, peak(params))
@@ -266,7 +279,7 @@ def test_the_same_point_fifty_times(noise_std: Any, spread: float) -> None:
     ],
 )
 def test_points_very_close_together(noise_std: Any, distance: float) -> None:
-    optimizer = GPUCB(SQUARE, seed=0, noise_std=noise_std)
+    optimizer = GPUCB(SQUARE, seed=0, surrogate=GaussianProcess(noise_std=noise_std))
     run(optimizer, peak, 6)
     for i in range(10):
         optimizer.tell({"x": 0.4 + i * distance, "y": 0.6}, -0.02 + 1e-3 * (-1) ** i)
@@ -284,17 +297,17 @@ def test_declared_noise_free_points_very_close_together() -> None:
 # ---- Spaces ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", [{"noise_std": 0.0}, {"noise_std": 0.01}, {}])
-def test_four_points_and_thirty_trials(options: dict[str, Any]) -> None:
+@pytest.mark.parametrize("noise_std", [0.0, 0.01, "learned"])
+def test_four_points_and_thirty_trials(noise_std: Any) -> None:
     space = Space({"x": Int(0, 1), "c": Categorical(["a", "b"])})
     values = {(0, "a"): 0.1, (0, "b"): 0.9, (1, "a"): 0.4, (1, "b"): -0.3}
-    optimizer = GPUCB(space, seed=0, **options)
+    optimizer = GPUCB(space, seed=0, surrogate=GaussianProcess(noise_std=noise_std))
     run(optimizer, lambda p: values[p["x"], p["c"]], 30)
     assert {(o.params["x"], o.params["c"]) for o in optimizer.history} == set(values)
     certificate = optimizer.certificate(OptimalityGap(0.2))
     assert certificate.stop
     assert certificate.incumbent_value == 0.9
-    if options.get("noise_std") == 0.0:
+    if noise_std == 0.0:
         assert (certificate.terms["maximum"], certificate.bound) == ("evaluated", 0.0)
     else:
         assert certificate.terms["maximum"] == "enumerated"
@@ -591,4 +604,8 @@ def test_one_hyperparameter_of_an_axis_that_does_nothing() -> None:
     for lengthscale in (1e-6, 1e6):
         kernel = Matern52(lengthscales=[0.3, lengthscale], outputscale=1.0)
         history = random_history(SQUARE, 10, seed=0)
-        assert_runs_on(history.told(beta="theory", hyperparameters="fixed", kernel=kernel, noise_std=0.1))
+        assert_runs_on(
+            history.told(
+                beta="theory", surrogate=GaussianProcess(hyperparameters="fixed", kernel=kernel, noise_std=0.1)
+            )
+        )

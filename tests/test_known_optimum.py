@@ -17,6 +17,7 @@ from regretstop import (
     DeltaCB,
     DeltaES,
     Every,
+    GaussianProcess,
     Int,
     OptimalityGap,
     PostHoc,
@@ -24,7 +25,7 @@ from regretstop import (
     UCBbr,
 )
 from regretstop.rules import Rule
-from tests.histories import FINITE, History, options_of
+from tests.histories import FINITE, History, declared, estimated
 
 EPSILON = 1e-12
 OF_REGRET: dict[str, Rule] = {
@@ -47,7 +48,9 @@ def whole(space: Space, seed: int = 0, **more: Any) -> History:
 
 
 def noise_free(treatment: str, space: Space) -> dict[str, Any]:
-    return options_of(treatment, space, noise_std=0.0) | {"noise_std": 0.0}
+    if treatment == "fixed":
+        return declared(space, noise_std=0.0)
+    return estimated(hyperparameters=treatment, noise_std=0.0)
 
 
 @each_rule
@@ -70,7 +73,7 @@ def test_the_bound_is_zero(space: Space, treatment: str, rule: Rule) -> None:
 @each_rule
 def test_not_before_the_last_point(rule: Rule) -> None:
     history = whole(FINITE["a table"])
-    optimizer = GPUCB(history.space, noise_std=0.0, seed=0)
+    optimizer = GPUCB(history.space, surrogate=GaussianProcess(noise_std=0.0), seed=0)
     for params, value in zip(history.params[:-1], history.values[:-1], strict=True):
         optimizer.tell(params, value)
     before = optimizer.certificate(rule)
@@ -84,7 +87,9 @@ def test_not_before_the_last_point(rule: Rule) -> None:
 
 @pytest.mark.parametrize("noise_std", ["learned", 1e-6])
 def test_with_noise_it_is_what_it_was(noise_std: Any) -> None:
-    certificate = whole(FINITE["a table"]).told(noise_std=noise_std).certificate(OptimalityGap(1e-3))
+    certificate = (
+        whole(FINITE["a table"]).told(surrogate=GaussianProcess(noise_std=noise_std)).certificate(OptimalityGap(1e-3))
+    )
     assert certificate.bound > 0.0
     assert certificate.guarantee == "model"
     assert certificate.terms["maximum"] == "enumerated"
@@ -95,14 +100,14 @@ def test_values_that_contradict_the_declaration_are_not_believed() -> None:
     again = dataclasses.replace(history, params=[*history.params, history.params[0]])
     same = again.with_values([*history.values, history.values[0]])
     other = again.with_values([*history.values, history.values[0] + 0.1])
-    assert same.told(noise_std=0.0).certificate(OptimalityGap(1e-3)).bound == 0.0
-    contradicted = other.told(noise_std=0.0).certificate(OptimalityGap(1e-3))
+    assert same.told(surrogate=GaussianProcess(noise_std=0.0)).certificate(OptimalityGap(1e-3)).bound == 0.0
+    contradicted = other.told(surrogate=GaussianProcess(noise_std=0.0)).certificate(OptimalityGap(1e-3))
     assert (contradicted.guarantee, contradicted.terms["maximum"]) == ("model", "enumerated")
 
 
 def test_a_point_outside_the_space_or_between_its_values_is_not_one_of_it() -> None:
     space = Space({"n": Int(0, 3)})
-    optimizer = GPUCB(space, noise_std=0.0, seed=0)
+    optimizer = GPUCB(space, surrogate=GaussianProcess(noise_std=0.0), seed=0)
     for n, value in [(0, 0.1), (1, 0.3), (2, 0.2), (2.5, 7.0), (9, 9.0)]:
         optimizer.tell({"n": n}, value)
     assert optimizer.certificate(OptimalityGap(1e-3)).bound > 0.0
@@ -115,7 +120,9 @@ def test_a_point_outside_the_space_or_between_its_values_is_not_one_of_it() -> N
 @pytest.mark.parametrize("values", [[0.3, 0.1], [0.2, 0.2]])
 def test_it_needs_no_model(rule: Rule, values: list[float]) -> None:
     """Two observations are too few to fit, and equal values have no scale."""
-    optimizer = GPUCB(Space({"c": Categorical(["a", "b"])}), direction="minimize", noise_std=0.0, seed=0)
+    optimizer = GPUCB(
+        Space({"c": Categorical(["a", "b"])}), direction="minimize", surrogate=GaussianProcess(noise_std=0.0), seed=0
+    )
     for choice, value in zip("ab", values, strict=True):
         optimizer.tell({"c": choice}, value)
     certificate = optimizer.certificate(rule)
@@ -125,7 +132,7 @@ def test_it_needs_no_model(rule: Rule, values: list[float]) -> None:
 
 @pytest.mark.parametrize("rule", [DeltaES(1e-9), AcquisitionThreshold(1e-9)], ids=["DeltaES", "AcquisitionThreshold"])
 def test_what_bounds_no_regret_is_left_alone(rule: Rule) -> None:
-    certificate = whole(FINITE["a table"]).told(noise_std=0.0).certificate(rule)
+    certificate = whole(FINITE["a table"]).told(surrogate=GaussianProcess(noise_std=0.0)).certificate(rule)
     assert certificate.guarantee == "heuristic"
     assert certificate.measure == rule.measure != "regret"
 
@@ -134,7 +141,7 @@ def test_what_bounds_no_regret_is_left_alone(rule: Rule) -> None:
 def test_a_test_that_is_not_due_is_not_needed_and_one_between_tests_waits(schedule: Any) -> None:
     history = whole(FINITE["twelve integers"])
     rule = OptimalityGap(EPSILON, schedule=schedule)
-    optimizer = history.told(noise_std=0.0)
+    optimizer = history.told(surrogate=GaussianProcess(noise_std=0.0))
     waits = isinstance(schedule, Every)  # the test at 7 is the last one that is due
     assert (optimizer.certificate(rule).bound > 0.0) == waits
     for params in history.params[:2]:

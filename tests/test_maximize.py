@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from regretstop import Categorical, Float, Int, Matern52, Space
+from regretstop import Categorical, Float, GaussianProcess, Int, Matern52, Space
 from regretstop.model import Embedding
 from regretstop.model._posterior import GaussianProcessPosterior
 from regretstop.search import Maximizer, UpperConfidenceBound
 from regretstop.spaces import sobol_points
 from tests.draws import cube_grid
-from tests.histories import FINITE, SPACES, declared, random_history, random_points
+from tests.histories import FINITE, SPACES, random_history, random_points
 
 INFINITE = {
     "a line": Space({"x": Float(0, 1)}),
@@ -120,7 +120,7 @@ def test_maxima_on_the_faces_of_the_cube_are_found(seed: int) -> None:
     history = random_history(space, 8, seed)
     lengthscales = 10.0 ** np.random.default_rng(seed).uniform(-0.9, 0.1, 3)
     kernel = Matern52(lengthscales=lengthscales.tolist(), outputscale=1.0)
-    snapshot = history.told(**declared(space) | {"kernel": kernel}).snapshot()
+    snapshot = history.told(surrogate=GaussianProcess(hyperparameters="fixed", kernel=kernel, noise_std=0.1)).snapshot()
     mean, std = snapshot.posteriors[0].mean_std(cube_grid(3, 33))
     maximum = snapshot.maximizers[0].maximize(UpperConfidenceBound(4.0))
     assert maximum.value >= float(np.max(mean + 4.0 * std)) - 1e-4
@@ -134,7 +134,7 @@ def test_the_hill_of_the_best_start_is_climbed(lengthscales: tuple[float, float]
     if lengthscales[0] > lengthscales[1]:
         history = replace(history, space=Space(dict(reversed(list(space.items())))))
     kernel = Matern52(lengthscales=lengthscales, outputscale=1.0)
-    snapshot = history.told(**declared(history.space) | {"kernel": kernel}).snapshot()
+    snapshot = history.told(surrogate=GaussianProcess(hyperparameters="fixed", kernel=kernel, noise_std=0.1)).snapshot()
     mean, std = snapshot.posteriors[0].mean_std(cube_grid(2, 201))
     maximum = snapshot.maximizers[0].maximize(UpperConfidenceBound(5.3))
     assert maximum.value >= float(np.max(mean + 5.3 * std)) - 1e-4

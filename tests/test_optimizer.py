@@ -129,7 +129,11 @@ def test_a_batch_of_initial_points_has_no_repeats() -> None:
 
 def test_a_finite_space_is_visited_before_anything_is_repeated() -> None:
     space = Space({"x": Int(1, 3), "y": Categorical(["a", "b"])})
-    asked = run(GPUCB(space, seed=0, noise_std=0.0, beta=100.0), lambda p: p["x"] + (p["y"] == "a"), 6)
+    asked = run(
+        GPUCB(space, seed=0, surrogate=GaussianProcess(noise_std=0.0), beta=100.0),
+        lambda p: p["x"] + (p["y"] == "a"),
+        6,
+    )
     assert len({(p["x"], p["y"]) for p in asked}) == 6
 
 
@@ -333,7 +337,7 @@ def test_minimize_stops_with_a_certificate() -> None:
         max_trials=30,
         seed=0,
         beta="matched",
-        noise_std=0.0,
+        surrogate=GaussianProcess(noise_std=0.0),
         callback=lambda observation, certificate: seen.append((observation, certificate)),
     )
     assert result.certificate.stop
@@ -386,6 +390,17 @@ FIXED_KERNEL = Matern52(lengthscales=[0.3], outputscale=1.0)
         ({"beta": True}, "beta must be .*, got True"),
         ({"n_initial": 0}, "n_initial must be .*, got 0"),
         ({"n_initial": 2.5}, r"n_initial must be .*, got 2\.5"),
+        ({"surrogate": "native"}, "surrogate must have guarantee, n_estimated and fit, got 'native'"),
+    ],
+)
+def test_bad_arguments_are_named(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        GPUCB(Space({"x": Float(0, 1)}), **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
         ({"mean": math.nan}, "mean must be a finite number, got nan"),
         ({"noise_std": -0.1}, r"noise_std must be .*, got -0\.1"),
         ({"noise_std": math.nan}, "noise_std must be .*, got nan"),
@@ -395,24 +410,22 @@ FIXED_KERNEL = Matern52(lengthscales=[0.3], outputscale=1.0)
         ({"hyperparameters": "fixed", "kernel": FIXED_KERNEL}, "and noise_std as a number"),
         ({"kernel": FIXED_KERNEL}, "estimates the kernel's lengthscales and outputscale"),
         ({"kernel": SquaredExponential(outputscale=2.0)}, "estimates the kernel's outputscale"),
-        (
-            {
-                "hyperparameters": "fixed",
-                "noise_std": 0.1,
-                "kernel": Matern52(lengthscales=[0.3, 0.3], outputscale=1.0),
-            },
-            r"lengthscales must have one number per free axis \(1\)",
-        ),
+        ({"n_samples": 0}, "n_samples must be .*, got 0"),
     ],
 )
-def test_bad_arguments_are_named(options: dict[str, Any], message: str) -> None:
+def test_bad_arguments_of_the_model_are_named(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        GPUCB(Space({"x": Float(0, 1)}), **options)
+        GaussianProcess(**options)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [("seed", -1), ("seed", "0"), ("seed", 1.5), ("mean", "a"), ("mean", float("nan"))]
-)
+def test_lengthscales_of_another_space_are_reported_at_once() -> None:
+    kernel = Matern52(lengthscales=[0.3, 0.3], outputscale=1.0)
+    known = GaussianProcess(hyperparameters="fixed", noise_std=0.1, kernel=kernel)
+    with pytest.raises(ValueError, match=r"lengthscales must have one number per free axis \(1\)"):
+        GPUCB(Space({"x": Float(0, 1)}), surrogate=known)
+
+
+@pytest.mark.parametrize(("name", "value"), [("seed", -1), ("seed", "0"), ("seed", 1.5)])
 def test_a_bad_argument_is_named_before_any_work(name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=f"{name} must be.*{value!r}"):
         GPUCB(Space({"x": Float(0, 1)}), **{name: value})
@@ -424,7 +437,12 @@ def test_a_space_is_asked_for() -> None:
 
 
 def test_numpy_scalars_are_numbers() -> None:
-    optimizer = GPUCB(Space({"x": Float(0, 1)}), beta=np.float32(4.0), noise_std=np.float64(0.1), seed=np.int64(3))
+    optimizer = GPUCB(
+        Space({"x": Float(0, 1)}),
+        beta=np.float32(4.0),
+        surrogate=GaussianProcess(noise_std=np.float64(0.1)),
+        seed=np.int64(3),
+    )
     optimizer.tell(optimizer.ask(), np.float32(0.5))
     assert optimizer.certificate(UCBbr(np.float32(0.5), np.float64(0.1))).epsilon == 0.5
 
@@ -454,7 +472,9 @@ def test_when_observations_are_the_same(other, same):
 def test_samples_change_the_certificate_and_not_the_search(beta: Any, waiting: dict[str, Any]) -> None:
     """Also beside points that are pending, that were pruned and that failed."""
     history = random_history(SPACES["a square"], 11, 2)
-    sampled, at_mode = (history.told(beta=beta, hyperparameters=name) for name in ("posterior", "map"))
+    sampled, at_mode = (
+        history.told(beta=beta, surrogate=GaussianProcess(hyperparameters=name)) for name in ("posterior", "map")
+    )
     for optimizer in (sampled, at_mode):
         if waiting:
             optimizer.tell({"x": 0.7, "y": 0.1}, waiting["value"])
@@ -465,7 +485,9 @@ def test_samples_change_the_certificate_and_not_the_search(beta: Any, waiting: d
 
 
 def test_matched_asks_where_the_worst_sample_keeps_the_gap_open() -> None:
-    optimizer = random_history(SPACES["a square"], 11, 2).told(beta="matched", hyperparameters="posterior")
+    optimizer = random_history(SPACES["a square"], 11, 2).told(
+        beta="matched", surrogate=GaussianProcess(hyperparameters="posterior")
+    )
     snapshot = optimizer.snapshot()
     asked = snapshot.space.encode(optimizer.ask())
     gap = certified_gap(snapshot, ledger_for(snapshot.space, 0.05, 10.0, None))

@@ -3,7 +3,7 @@
 import pytest
 
 from examples.own_rule import TwoDeviations
-from regretstop import GPUCB, Int, Matern52, Space
+from regretstop import GPUCB, GaussianProcess, Int, Matern52, Space
 
 
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
@@ -13,9 +13,7 @@ def test_two_deviations_by_hand(direction: str) -> None:
     model = GPUCB(
         Space({"x": Int(0, 1)}),
         direction=direction,
-        hyperparameters="fixed",
-        kernel=kernel,
-        noise_std=0.3,
+        surrogate=GaussianProcess(hyperparameters="fixed", kernel=kernel, noise_std=0.3),
     )
     sign = 1 if direction == "maximize" else -1
     for value in (1.0, 1.3, 0.7):

@@ -25,7 +25,6 @@ from regretstop import (
 from regretstop.model import Fit, GaussianProcess, Posterior
 from tests.histories import FINITE, INFINITE, SPACES, declared, random_history
 
-ESTIMATED: dict[str, Any] = {"kernel": Matern52(), "noise_std": "learned", "hyperparameters": "map", "mean": 0.0}
 RULES = [UCBbr(0.1), OptimalityGap(0.1), UCBbr(0.1, a=1.0, b=2.0)]
 each_rule = pytest.mark.parametrize("rule", RULES, ids=["UCBbr", "OptimalityGap", "UCBbr with a and b"])
 each_beta = pytest.mark.parametrize("beta", [4.0, "theory", "matched"])
@@ -75,13 +74,13 @@ def test_the_native_surrogate_is_one_like_any_other(name: str, direction: str) -
 
 def test_one_surrogate_serves_several_spaces() -> None:
     """Its caches are about the data that it is shown, not about who asked last."""
-    shared = GaussianProcess(**ESTIMATED)
+    shared = GaussianProcess()
     spaces = [SPACES["a square"], SPACES["a line and categories"], SPACES["a table"]]
     histories = [random_history(space, 12, seed=1) for space in spaces]
     together = [history.told(surrogate=shared) for history in histories]
     for _ in range(2):
         for history, optimizer in zip(histories, together, strict=True):
-            alone = history.told(surrogate=GaussianProcess(**ESTIMATED))
+            alone = history.told(surrogate=GaussianProcess())
             optimizer.replace_history([])
             optimizer.replace_history(alone.history)
             assert optimizer.certificate(UCBbr(0.1)) == alone.certificate(UCBbr(0.1))
@@ -91,7 +90,7 @@ def test_minimize_takes_it() -> None:
     space = INFINITE["a line"]
     results = [
         minimize(lambda p: (p["x"] - 0.3) ** 2, space, rule=UCBbr(0.05), max_trials=9, seed=0, **options)
-        for options in ({}, {"surrogate": GaussianProcess(**ESTIMATED)})
+        for options in ({}, {"surrogate": GaussianProcess()})
     ]
     assert results[0] == results[1]
 
@@ -110,8 +109,8 @@ def without_paths(certificate: Certificate) -> Certificate:
 @pytest.mark.parametrize("name", FINITE)
 def test_a_finite_space_needs_no_slope(name: str, rule: Rule, beta: Any) -> None:
     history = random_history(FINITE[name], 8, seed=2)
-    known = history.told(beta=beta, surrogate=GaussianProcess(**ESTIMATED))
-    unknown = history.told(beta=beta, surrogate=Unknown(**ESTIMATED))
+    known = history.told(beta=beta, surrogate=GaussianProcess())
+    unknown = history.told(beta=beta, surrogate=Unknown())
     assert unknown.certificate(rule) == without_paths(known.certificate(rule))
     assert math.isfinite(unknown.certificate(OptimalityGap(0.1)).bound)
     assert unknown.ask() == known.ask()
@@ -122,7 +121,7 @@ def test_a_finite_space_needs_no_slope(name: str, rule: Rule, beta: Any) -> None
 @pytest.mark.parametrize("name", INFINITE)
 def test_nothing_is_certified_on_a_continuous_axis(name: str, rule: Rule, beta: Any) -> None:
     history = random_history(INFINITE[name], 12, seed=2)
-    certificate = history.told(beta=beta, surrogate=Unknown(**ESTIMATED)).certificate(rule)
+    certificate = history.told(beta=beta, surrogate=Unknown()).certificate(rule)
     assert certificate.bound == certificate.optimality_gap == math.inf
     assert not certificate.stop
     assert "slope of draws of this kernel is not known" in certificate.reason
@@ -135,8 +134,8 @@ def test_a_declared_lipschitz_assumption_is_enough_for_the_papers_rule(name: str
     """Its bound is that of a known kernel, which it does not look at; the certified gap does, and is left out."""
     history = random_history(INFINITE[name], 12, seed=2)
     rule = UCBbr(0.1, a=1.0, b=2.0)
-    known = history.told(beta=beta, surrogate=GaussianProcess(**ESTIMATED)).certificate(rule)
-    unknown = history.told(beta=beta, surrogate=Unknown(**ESTIMATED)).certificate(rule)
+    known = history.told(beta=beta, surrogate=GaussianProcess()).certificate(rule)
+    unknown = history.told(beta=beta, surrogate=Unknown()).certificate(rule)
     assert unknown.optimality_gap == math.inf
     assert "Certified optimality gap: none." in str(unknown)
     assert unknown.bound < math.inf
@@ -148,7 +147,7 @@ def test_a_declared_lipschitz_assumption_is_enough_for_the_papers_rule(name: str
 @pytest.mark.parametrize("name", INFINITE)
 def test_the_search_goes_on_without_slopes(name: str, beta: Any) -> None:
     history = random_history(INFINITE[name], 8, seed=4)
-    optimizer = history.told(beta=beta, surrogate=Unknown(**ESTIMATED))
+    optimizer = history.told(beta=beta, surrogate=Unknown())
     for _ in range(3):
         assert history.space.contains(optimizer.ask())
 
@@ -156,26 +155,12 @@ def test_the_search_goes_on_without_slopes(name: str, beta: Any) -> None:
 def test_theory_without_slopes_is_the_width_of_a_space_without_sloped_axes() -> None:
     """β = 2 log(4 π_t |settings| / δ), t = 9: the maximiser among the candidates has that width's value."""
     history = random_history(INFINITE["a line and categories"], 8, seed=4)
-    asked = history.told(beta="theory", surrogate=Unknown(**ESTIMATED)).ask()
+    asked = history.told(beta="theory", surrogate=Unknown()).ask()
     beta = 2.0 * math.log(4.0 * (math.pi**2 * 9**2 / 6.0) * 2 / 0.05)
-    assert asked == history.told(beta=beta, surrogate=Unknown(**ESTIMATED)).ask()
+    assert asked == history.told(beta=beta, surrogate=Unknown()).ask()
 
 
 # ---- Wrong use ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"kernel": Matern52()}, r"brings its own kernel: leave out kernel=Matern52"),
-        ({"noise_std": 0.1}, r"noise_std=0\.1"),
-        ({"hyperparameters": "fixed"}, "hyperparameters='fixed'"),
-        ({"mean": 2.0, "noise_std": 0.0}, r"its own noise_std, mean: leave out noise_std=0\.0, mean=2\.0"),
-    ],
-)
-def test_a_surrogate_excludes_the_options_of_the_native_one(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        GPUCB(INFINITE["a line"], surrogate=Unknown(**ESTIMATED), **options)
 
 
 @pytest.mark.parametrize("wrong", ["native", Matern52(), GaussianProcess, Unknown])
@@ -195,7 +180,7 @@ def test_what_does_not_go_with_the_space_is_reported_before_work_starts() -> Non
 def test_the_fewest_observations_are_the_surrogates_affair() -> None:
     """This one estimates eight numbers in one dimension, and nine observations are one more."""
     space: Space = INFINITE["a line"]
-    surrogate = Unknown(**ESTIMATED)
+    surrogate = Unknown()
     surrogate.n_estimated = lambda categories: 7 + len(categories)
     assert isinstance(surrogate, Surrogate)
     certificate = random_history(space, 8, seed=0).told(surrogate=surrogate).certificate(UCBbr(0.1, a=1.0, b=1.0))
@@ -206,7 +191,7 @@ def test_the_fewest_observations_are_the_surrogates_affair() -> None:
 
 
 def test_it_is_pickled_with_the_optimizer() -> None:
-    optimizer = random_history(INFINITE["a square"], 8, seed=0).told(surrogate=GaussianProcess(**ESTIMATED))
+    optimizer = random_history(INFINITE["a square"], 8, seed=0).told(surrogate=GaussianProcess())
     certificate = optimizer.certificate(UCBbr(0.1))
     copied = pickle.loads(pickle.dumps(optimizer))
     assert copied.certificate(UCBbr(0.1)) == certificate
@@ -216,8 +201,8 @@ def test_it_is_pickled_with_the_optimizer() -> None:
 def test_rules_that_need_no_slopes_and_one_that_looks_back() -> None:
     """ΔCB and EI ask for mean and deviation only; ΔES for a posterior that can take an observation back."""
     history = random_history(SPACES["a square"], 9, seed=2)
-    optimizer = history.told(surrogate=Unknown(**ESTIMATED))
-    native = history.told(surrogate=GaussianProcess(**ESTIMATED))
+    optimizer = history.told(surrogate=Unknown())
+    native = history.told(surrogate=GaussianProcess())
     for rule in (DeltaCB(0.1), AcquisitionThreshold(0.1)):
         certificate = optimizer.certificate(rule)
         assert certificate.bound == native.certificate(rule).bound

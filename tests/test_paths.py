@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from regretstop import GPUCB, Categorical, Float, Int, Matern52, Space, SquaredExponential
+from regretstop import GPUCB, Categorical, Float, GaussianProcess, Int, Matern52, Space, SquaredExponential
 from regretstop.model import HasPaths, Kernel
 from regretstop.model._posterior import GaussianProcessPosterior
 from regretstop.search import Maximizer, maximize_paths
 from regretstop.search._path_maxima import PathMaxima
-from tests.histories import SPACES, History, declared, random_history, random_points
+from tests.histories import SPACES, History, declared, estimated, random_history, random_points
 from tests.oracle import covariance, matern52, squared_exponential
 
 KERNELS: dict[type[Kernel], Any] = {Matern52: matern52, SquaredExponential: squared_exponential}
@@ -69,7 +69,7 @@ def test_moments(name: str, kernel: type[Kernel], treatment: str) -> None:
     """
     space = SPACES[name]
     history = repeated(random_history(space, 8, seed=1))
-    options = declared(space, kernel=kernel, mean=0.7) if treatment == "fixed" else {"kernel": kernel()}
+    options = declared(space, kernel=kernel, mean=0.7) if treatment == "fixed" else estimated(kernel=kernel())
     posterior = posterior_of(history.told(**options))
     rng = np.random.default_rng(0)
     queries = random_points(space, 6, rng)
@@ -105,7 +105,7 @@ def test_deviations_where_almost_everything_is_known(kernel: type[Kernel]) -> No
 def test_noise_free_data_are_interpolated(kernel: type[Kernel], known: bool) -> None:
     space = SPACES["a square"]
     history = random_history(space, 9, seed=3)
-    options = declared(space, kernel=kernel, noise_std=0.0) if known else {"kernel": kernel(), "noise_std": 0.0}
+    options = declared(space, kernel=kernel, noise_std=0.0) if known else estimated(kernel=kernel(), noise_std=0.0)
     posterior = posterior_of(history.told(**options))
     values = posterior.paths(20, np.random.default_rng(0)).values(posterior.points)
     np.testing.assert_allclose(values, np.repeat(posterior.values[:, None], 20, axis=1), atol=1e-5)
@@ -114,7 +114,7 @@ def test_noise_free_data_are_interpolated(kernel: type[Kernel], known: bool) -> 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_path_is_one_function_whose_gradient_is_its_slope(kernel: type[Kernel]) -> None:
     space = Space({"x": Float(0, 1), "c": Categorical(["a", "b", "c"]), "y": Float(0, 1)})
-    posterior = posterior_of(random_history(space, 10, seed=2).told(kernel=kernel()))
+    posterior = posterior_of(random_history(space, 10, seed=2).told(surrogate=GaussianProcess(kernel=kernel())))
     rng = np.random.default_rng(0)
     paths = posterior.paths(5, rng)
     points, which = random_points(space, 30, rng), rng.integers(5, size=30)

@@ -16,6 +16,7 @@ from regretstop import (
     GPUCB,
     PRB,
     Certificate,
+    GaussianProcess,
     Int,
     Matern52,
     OptimalityGap,
@@ -57,9 +58,9 @@ def two_points(noise: float) -> tuple[GPUCB, float, float]:
     rho = (1.0 + r + r * r / 3.0) * math.exp(-r)
     optimizer = GPUCB(
         Space({"x": Int(0, 1)}),
-        hyperparameters="fixed",
-        kernel=Matern52(lengthscales=[0.8], outputscale=1.0),
-        noise_std=noise,
+        surrogate=GaussianProcess(
+            hyperparameters="fixed", kernel=Matern52(lengthscales=[0.8], outputscale=1.0), noise_std=noise
+        ),
         seed=0,
     )
     for x, value in ((0, 1.0), (1, 0.4), (0, 1.0), (1, 0.4)):  # each twice: noise of variance σ²/2
@@ -101,7 +102,7 @@ def brute_force(history: History, epsilon: float, options: dict[str, Any]) -> tu
     cross = k(points, posterior.points)
     mean, _ = posterior.mean_std(points)
     cov = k(points, points) - cross @ inverse @ cross.T
-    if options.get("hyperparameters") != "fixed":
+    if options["surrogate"].guarantee == "model":
         rest = 1.0 - cross @ inverse @ np.ones(len(inverse))
         cov += np.outer(rest, rest) / np.sum(inverse)
     best = int(np.argmax(posterior.mean_std(snapshot.points)[0]))

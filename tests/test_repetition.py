@@ -10,7 +10,7 @@ import regretstop.maximize as maximize_module
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regretstop import GPUCB, Categorical, Float, Int, Space
+from regretstop import GPUCB, Categorical, Float, GaussianProcess, Int, Space
 from regretstop.search import Maximizer, UpperConfidenceBound, Visited, is_worth_repeating, repeats_agree
 from tests.histories import INFINITE, declared, random_history
 
@@ -40,7 +40,7 @@ def keys(space: Space, asked: list[dict[str, Any]]) -> list[tuple[float, ...]]:
 @pytest.mark.parametrize("treatment", ["map", "fixed"])
 def test_without_noise_a_finite_space_is_gone_through_once(options: dict[str, Any], treatment: str) -> None:
     """Failed, pruned and pending points count as visited, too; once all are, anything may come again."""
-    model = {"noise_std": 0.0} if treatment == "map" else declared(TABLE, noise_std=0.0)
+    model = {"surrogate": GaussianProcess(noise_std=0.0)} if treatment == "map" else declared(TABLE, noise_std=0.0)
     optimizer = GPUCB(TABLE, seed=1, n_initial=3, **model, **options)
     asked: list[dict[str, Any]] = []
     for i in range(24):

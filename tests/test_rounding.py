@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from regretstop import GPUCB, Float, Kernel, Matern52, OptimalityGap, Space, SquaredExponential
+from regretstop import GPUCB, Float, GaussianProcess, Kernel, Matern52, OptimalityGap, Space, SquaredExponential
 from regretstop.model import MOST_ROUNDING, Embedding
 from regretstop.model._linalg import cholesky, enough_jitter
 from regretstop.model._posterior import GaussianProcessPosterior
@@ -118,9 +118,11 @@ def search_of(seed: int, treatment: str = "fixed") -> GPUCB:
     optimizer = GPUCB(
         Space({"x": Float(0.0, 1.0)}),
         seed=0,
-        hyperparameters=treatment,
-        noise_std=NOISES[seed // 2 % 4],
-        kernel=family([lengthscale], 1.0) if treatment == "fixed" else family(),
+        surrogate=GaussianProcess(
+            hyperparameters=treatment,
+            noise_std=NOISES[seed // 2 % 4],
+            kernel=family([lengthscale], 1.0) if treatment == "fixed" else family(),
+        ),
     )
     for x in np.unique(np.clip(points, 0.0, 1.0)):
         optimizer.tell({"x": float(x)}, float(np.sin(5.0 * x)))
@@ -217,9 +219,9 @@ def test_a_search_under_such_a_kernel_gets_no_bound_and_the_reason() -> None:
     optimizer = GPUCB(
         Space({"x": Float(0.0, 1.0)}),
         seed=0,
-        hyperparameters="fixed",
-        noise_std=0.0,
-        kernel=NotPositiveDefinite(lengthscales=[0.5], outputscale=1.0),
+        surrogate=GaussianProcess(
+            hyperparameters="fixed", noise_std=0.0, kernel=NotPositiveDefinite(lengthscales=[0.5], outputscale=1.0)
+        ),
     )
     for x in (0.0, 0.2, 0.9, 1.0):
         optimizer.tell({"x": x}, x)

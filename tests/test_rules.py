@@ -20,6 +20,7 @@ from regretstop import (
     DeltaCB,
     DeltaES,
     Float,
+    GaussianProcess,
     Int,
     Matern52,
     OptimalityGap,
@@ -70,10 +71,12 @@ SHARES = np.linspace(1e-4, 1.0 - 1e-4, 20_001)
 def two_point_optimizer(params_and_values: list[tuple[int, float]], beta: Any = 4.0) -> GPUCB:
     optimizer = GPUCB(
         TWO,
-        hyperparameters="fixed",
-        kernel=Matern52(lengthscales=[0.5], outputscale=SCALE**2),
-        noise_std=NOISE,
-        mean=MEAN,
+        surrogate=GaussianProcess(
+            hyperparameters="fixed",
+            kernel=Matern52(lengthscales=[0.5], outputscale=SCALE**2),
+            noise_std=NOISE,
+            mean=MEAN,
+        ),
         beta=beta,
         seed=0,
     )
@@ -233,7 +236,7 @@ def test_three_points_and_the_squared_exponential() -> None:
     """The same with numpy's linear algebra, and a horizon of 4 tests: each has the risk δ/4."""
     space = Space({"x": Int(0, 2)})
     kernel = SquaredExponential(lengthscales=[0.4], outputscale=1.0)
-    optimizer = GPUCB(space, hyperparameters="fixed", kernel=kernel, noise_std=0.1, seed=0)
+    optimizer = GPUCB(space, surrogate=GaussianProcess(hyperparameters="fixed", kernel=kernel, noise_std=0.1), seed=0)
     points, values = np.array([1 / 6, 1 / 2, 1 / 6]), np.array([0.2, 0.9, 0.3])
     for u, value in zip(points, values, strict=True):
         optimizer.tell(space.decode([u]), float(value))
@@ -338,8 +341,9 @@ def assert_ucb_br_spends_no_more_than_its_share(
     history: History, log_lengthscales: list[float], noise_std: float, beta: str, delta: float
 ) -> None:
     lengthscales = [10.0**x for x in log_lengthscales[: history.space.dim]]
-    options = declared(history.space, noise_std=noise_std) | {"kernel": Matern52(lengthscales, outputscale=1.0)}
-    optimizer = history.told(beta=beta, **options)
+    known = Matern52(lengthscales, outputscale=1.0)
+    surrogate = GaussianProcess(hyperparameters="fixed", kernel=known, noise_std=noise_std)
+    optimizer = history.told(beta=beta, surrogate=surrogate)
     certificate = optimizer.certificate(UCBbr(1.0, delta))
     if math.isinf(certificate.bound):
         return
@@ -415,7 +419,9 @@ def test_bounds_fall_with_delta(
 def test_bounds_over_samples_fall_with_delta_where_trials_nearly_tie(seed: int, beta: Any) -> None:
     """Noise decides which trial is the best one: under each sample it may be another, and so for each δ."""
     rng = np.random.default_rng(seed)
-    optimizer = GPUCB(Space({"x": Float(0.0, 1.0)}), seed=0, beta=beta, hyperparameters="posterior")
+    optimizer = GPUCB(
+        Space({"x": Float(0.0, 1.0)}), seed=0, beta=beta, surrogate=GaussianProcess(hyperparameters="posterior")
+    )
     for x, value in zip(rng.random(11), rng.normal(1.5, 0.05, 11), strict=True):
         optimizer.tell({"x": float(x)}, float(value))
     found = [optimizer.certificate(UCBbr(1.0, float(delta))) for delta in np.geomspace(1e-4, 0.5, 24)]
@@ -443,7 +449,7 @@ def test_adding_samples_never_lowers_the_bound_of_a_trial(
     history: History, beta: Any, samples: list[int], n: int, data: st.DataObject
 ) -> None:
     """Of a given trial: which one is certified may change with the samples, and another one may have less to lose."""
-    snapshot = history.told(beta=beta, hyperparameters="posterior").snapshot()
+    snapshot = history.told(beta=beta, surrogate=GaussianProcess(hyperparameters="posterior")).snapshot()
     assert len(snapshot.posteriors) == 8
     trial = data.draw(st.integers(0, len(snapshot.points) - 1))
     some, more = (UCBbr(1.0).assess(of_samples(snapshot, chosen, trial)) for chosen in (samples[:n], samples))
@@ -461,7 +467,11 @@ def test_adding_samples_never_lowers_the_bound_of_a_trial(
 
 @pytest.mark.parametrize("rule", [UCBbr(1.0), OptimalityGap(1.0)])
 def test_a_certificate_is_the_worst_of_the_samples_at_one_trial(rule: Rule) -> None:
-    snapshot = random_history(SPACES["a square"], 12, 3).told(hyperparameters="posterior").snapshot()
+    snapshot = (
+        random_history(SPACES["a square"], 12, 3)
+        .told(surrogate=GaussianProcess(hyperparameters="posterior"))
+        .snapshot()
+    )
     certificate = rule.assess(snapshot)
     trial = snapshot.numbers.tolist().index(certificate.incumbent)
     each = [rule.assess(of_samples(snapshot, [k], trial)).bound for k in range(8)]
@@ -477,7 +487,11 @@ def test_a_certificate_is_the_worst_of_the_samples_at_one_trial(rule: Rule) -> N
 
 @pytest.mark.parametrize("rule", [UCBbr(1.0), OptimalityGap(1.0)])
 def test_a_certificate_says_that_nothing_could_be_sampled(rule: Rule) -> None:
-    told = random_history(SPACES["a square"], 12, 3).told(hyperparameters="posterior").snapshot()
+    told = (
+        random_history(SPACES["a square"], 12, 3)
+        .told(surrogate=GaussianProcess(hyperparameters="posterior"))
+        .snapshot()
+    )
     at_map = random_history(SPACES["a square"], 12, 3).told().snapshot()
     stuck = dataclasses.replace(at_map, sampling=SamplingReport(240, 99, 0.1, "99 of 240 trajectories diverged"))
     certificate = rule.assess(stuck)
@@ -597,12 +611,17 @@ def test_minimising_mirrors_maximising(history: History, beta: Any, treatment: s
 def test_the_order_of_the_axes_does_not_matter(name: str, seed: int) -> None:
     history = random_history(SPACES[name], 8, seed)
     turned = Space(dict(reversed(list(history.space.items()))))
-    kernel = Matern52(lengthscales=[0.2, 0.5], outputscale=1.0)
-    reversed_kernel = Matern52(lengthscales=[0.5, 0.2], outputscale=1.0)
-    rule = UCBbr(0.5)
-    one = history.told(beta="theory", **declared(history.space) | {"kernel": kernel}).certificate(rule)
-    options = declared(turned) | {"kernel": reversed_kernel}
-    other = dataclasses.replace(history, space=turned).told(beta="theory", **options).certificate(rule)
+    one, other = (
+        dataclasses.replace(history, space=space)
+        .told(
+            beta="theory",
+            surrogate=GaussianProcess(
+                hyperparameters="fixed", kernel=Matern52(lengthscales, outputscale=1.0), noise_std=0.1
+            ),
+        )
+        .certificate(UCBbr(0.5))
+        for space, lengthscales in ((history.space, [0.2, 0.5]), (turned, [0.5, 0.2]))
+    )
     # Enumerated, up to rounding; searched, up to the search, which meets other starts.
     accuracy = 1e-9 if math.isfinite(history.space.size) else 1e-3
     assert other.optimality_gap == pytest.approx(one.optimality_gap, rel=accuracy)

@@ -33,7 +33,7 @@ from regretstop.rules import Rule
 from regretstop.schedule import Due
 from regretstop.snapshot import Snapshot
 from tests.effort import examples
-from tests.histories import FINITE, SPACES, History, declared, histories, random_history
+from tests.histories import FINITE, SPACES, History, declared, histories, options_of, random_history
 
 few = examples(20)
 SCHEDULES: Any = st.one_of(
@@ -207,7 +207,7 @@ def test_post_hoc_has_the_risk_of_all_tests() -> None:
 def test_fewer_tests_never_have_a_larger_bound_at_the_same_data(
     history: History, schedule: Schedule, treatment: str, beta: Any, kind: Any
 ) -> None:
-    options = declared(history.space) if treatment == "fixed" else {"hyperparameters": "map"}
+    options = options_of(treatment, history.space)
     optimizer = history.told(beta=beta, **options)
     some = optimizer.certificate(kind(0.5, schedule=schedule))
     if not some.terms:
@@ -232,7 +232,7 @@ def test_fewer_tests_never_have_a_larger_bound_at_the_same_data(
 )
 def test_between_two_tests_the_last_one_stands(history: History, schedule: Schedule, estimated: bool) -> None:
     """Told one by one, all at once, or in jumps over the numbers that are due."""
-    options = {"hyperparameters": "map"} if estimated else declared(history.space)
+    options = options_of("map" if estimated else "fixed", history.space)
     rule = OptimalityGap(0.5, schedule=schedule)
     whole = history.told(**options)
     steps, jumps = (GPUCB(history.space, seed=0, **options) for _ in range(2))

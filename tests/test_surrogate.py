@@ -122,8 +122,7 @@ class Fitter:
 
 
 def surrogate_for(categories: np.ndarray, **options: Any) -> Fitter:
-    defaults = {"kernel": Matern52(), "noise_std": "learned", "hyperparameters": "map", "mean": 0.0}
-    return Fitter(GaussianProcess(**defaults | options), categories)
+    return Fitter(GaussianProcess(**options), categories)
 
 
 def numbers_of(fit: Fit) -> list[Any]:

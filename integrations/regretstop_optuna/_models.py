@@ -7,7 +7,7 @@ from optuna.distributions import BaseDistribution
 from optuna.study import Study, StudyDirection
 
 from regretstop import GPUCB
-from regretstop.options import check_options
+from regretstop.optimizer import check_search
 from regretstop_optuna._space import Distributions, space_from
 
 # A study has one space at a time. A few are kept for samplers that serve several studies.
@@ -24,11 +24,11 @@ class Models:
         lock: Hold it while calling `get` and while using what it returned.
 
     Raises:
-        ValueError: If the options are wrong, whatever the space will be.
+        ValueError: If an option is out of its range.
     """
 
     def __init__(self, **options: Any) -> None:
-        check_options(**options)
+        check_search(**options)
         self._options = options
         self._entries: list[tuple[dict[str, BaseDistribution], StudyDirection, GPUCB]] = []
         self.lock = threading.Lock()

@@ -2,14 +2,13 @@
 
 import contextlib
 import threading
-from typing import Any, Literal
+from typing import Any
 
 from optuna.exceptions import StorageInternalError
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from regretstop import Kernel, Rule, Surrogate
-from regretstop.model import Treatment
+from regretstop import Rule, Surrogate
 from regretstop.rules import check_repeated, resolve_rule
 from regretstop_optuna._logging import logger
 from regretstop_optuna._models import Models
@@ -50,14 +49,9 @@ class RegretBoundCallback:
         epsilon: ε in the objective's units; needed unless a rule is given.
         delta: δ in (0, 1), the probability with which a bound may fail.
         rule: A stopping rule; it overrides the two numbers. `UCBbr(epsilon, delta)` if None.
-        kernel: Kernel of the model; declared lengthscales belong to the parameters in alphabetical
-            order. Like the following, it is for studies with another sampler than `GPUCBSampler`,
-            which lends its own model.
-        noise_std: Deviation of the observation noise in the objective's units, or "learned".
-        hyperparameters: "map" estimates those of the kernel, "posterior" certifies under samples of them, "fixed"
-            declares them.
-        mean: The objective's constant mean, for hyperparameters="fixed".
-        surrogate: A surrogate in place of the native one; it excludes the four before it.
+        surrogate: The model, by default a `regretstop.GaussianProcess` with everything estimated. Declared lengthscales
+            belong to the parameters in alphabetical order. It is for studies with another sampler than
+            `GPUCBSampler`, which lends its own model.
 
     Raises:
         ValueError: If an argument is out of its range; on the first call if the study has several
@@ -70,19 +64,11 @@ class RegretBoundCallback:
         epsilon: float | None = None,
         delta: float = 0.05,
         rule: Rule | None = None,
-        kernel: Kernel | None = None,
-        noise_std: float | Literal["learned"] = "learned",
-        hyperparameters: Treatment = "map",
-        mean: float = 0.0,
         surrogate: Surrogate | None = None,
     ) -> None:
         self._rule = resolve_rule(epsilon, delta, rule)
         check_repeated(self._rule)
         self._models = Models(
-            kernel=kernel,
-            noise_std=noise_std,
-            hyperparameters=hyperparameters,
-            mean=mean,
             surrogate=surrogate,
             seed=0,
         )

@@ -8,8 +8,7 @@ from optuna.samplers import BaseSampler, RandomSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from regretstop import Kernel, Surrogate
-from regretstop.model import Treatment
+from regretstop import Surrogate
 from regretstop_optuna._attributes import INDEPENDENT, PROPOSAL, latest_epsilon, proposal_of
 from regretstop_optuna._logging import logger
 from regretstop_optuna._memory import memory_of, view_of
@@ -44,13 +43,8 @@ class GPUCBSampler(BaseSampler):
         seed: Seed of everything random. With `n_jobs` above 1 Optuna draws new seeds.
         n_startup_trials: Trials before the model is used. As soon as the first completed one tells
             the space, they follow a scrambled Sobol sequence.
-        kernel: Kernel of the Gaussian process. Declared lengthscales belong to the parameters in
-            alphabetical order.
-        noise_std: Deviation of the observation noise in the objective's units, or "learned".
-        hyperparameters: "map" estimates those of the kernel, "posterior" certifies under samples of them, "fixed"
-            declares them.
-        mean: The objective's constant mean, for hyperparameters="fixed".
-        surrogate: A surrogate in place of the native one; it excludes the four before it.
+        surrogate: The model, by default a `regretstop.GaussianProcess` with everything estimated. Declared lengthscales
+            belong to the parameters in alphabetical order.
         independent_sampler: Sampler for the parameters outside the joint space; a `RandomSampler`
             with the same seed if None.
 
@@ -65,10 +59,6 @@ class GPUCBSampler(BaseSampler):
         exceedance: float | Literal["rule"] | None = "rule",
         seed: int | None = None,
         n_startup_trials: int = 5,
-        kernel: Kernel | None = None,
-        noise_std: float | Literal["learned"] = "learned",
-        hyperparameters: Treatment = "map",
-        mean: float = 0.0,
         surrogate: Surrogate | None = None,
         independent_sampler: BaseSampler | None = None,
     ) -> None:
@@ -77,10 +67,6 @@ class GPUCBSampler(BaseSampler):
         self.models = Models(
             beta=beta,
             exceedance=exceedance,
-            kernel=kernel,
-            noise_std=noise_std,
-            hyperparameters=hyperparameters,
-            mean=mean,
             surrogate=surrogate,
             n_initial=n_startup_trials,
             seed=seed,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from regretstop import GPUCB, Observation
-from regretstop.options import check_options
+from regretstop.optimizer import check_search
 from regretstop_ray._space import SearchSpace
 
 
@@ -15,11 +15,11 @@ class Model:
         options: Arguments of `GPUCB`.
 
     Raises:
-        ValueError: If the options are wrong, whatever the space will be.
+        ValueError: If an option is out of its range.
     """
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        check_options(**options)
+        check_search(**options)
         self.options = dict(options)
         self._built: tuple[SearchSpace, str, GPUCB] | None = None
 

@@ -11,8 +11,7 @@ from ray import cloudpickle
 from ray.tune.result import DEFAULT_METRIC
 from ray.tune.search import UNDEFINED_METRIC_MODE, UNDEFINED_SEARCH_SPACE, Searcher
 
-from regretstop import Kernel, Surrogate
-from regretstop.model import Treatment
+from regretstop import Surrogate
 from regretstop.spaces import sobol_points
 from regretstop_ray._given import check_names
 from regretstop_ray._log import TrialLog, check_objective
@@ -46,13 +45,8 @@ class GPUCBSearch(Searcher):
             "rule" also is beside beta="theory" or "matched".
         seed: Seed of everything random; None for a fresh one.
         n_initial_points: Trials before the model is used; they follow a scrambled Sobol sequence.
-        kernel: Kernel of the Gaussian process. Declared lengthscales belong to the parameters in the order of the
-            search space.
-        noise_std: Deviation of the observation noise in the metric's units, or "learned".
-        hyperparameters: "map" estimates those of the kernel, "posterior" certifies under samples of them, "fixed"
-            declares them.
-        mean: The metric's constant mean, for hyperparameters="fixed".
-        surrogate: A surrogate in place of the native one; it excludes the four before it.
+        surrogate: The model, by default a `regretstop.GaussianProcess` with everything estimated. Declared lengthscales
+            belong to the parameters in the order of the search space.
 
     Raises:
         ValueError: If an argument is out of its range, or the arguments do not go together.
@@ -70,10 +64,6 @@ class GPUCBSearch(Searcher):
         exceedance: float | Literal["rule"] | None = "rule",
         seed: int | None = None,
         n_initial_points: int = 5,
-        kernel: Kernel | None = None,
-        noise_std: float | Literal["learned"] = "learned",
-        hyperparameters: Treatment = "map",
-        mean: float = 0.0,
         surrogate: Surrogate | None = None,
     ) -> None:
         check_objective(metric, mode)
@@ -83,10 +73,6 @@ class GPUCBSearch(Searcher):
         options = {
             "beta": beta,
             "exceedance": exceedance,
-            "kernel": kernel,
-            "noise_std": noise_std,
-            "hyperparameters": hyperparameters,
-            "mean": mean,
             "surrogate": surrogate,
             "n_initial": n_initial_points,
             "seed": self._seed,

@@ -10,9 +10,8 @@ from ray.tune import Callback, Stopper
 from ray.tune.experiment import Trial
 from ray.tune.search import Searcher
 
-from regretstop import Kernel, Rule, Surrogate
+from regretstop import Rule, Surrogate
 from regretstop.checks import check_between
-from regretstop.model import Treatment
 from regretstop.rules import check_repeated, resolve_rule
 from regretstop_ray._assess import assess
 from regretstop_ray._certificate import TrialCertificate
@@ -27,8 +26,6 @@ _VERSION = 1
 _BOUND = "regret_bound"
 # So many trials without one that ended by itself are reason to ask whether anything else ends them.
 _SUSPICIOUS = 20
-# Arguments that are not None where they are left out.
-_DEFAULTS = {"noise_std": "learned", "hyperparameters": "map", "mean": 0.0}
 
 
 class RegretBoundStopper(Stopper, Callback):
@@ -71,12 +68,8 @@ class RegretBoundStopper(Stopper, Callback):
             another search algorithm.
         metric: Name of the metric.
         mode: "min" or "max".
-        kernel: Kernel of the model; declared lengthscales belong to the parameters in the order of the search space.
-        noise_std: Deviation of the observation noise in the metric's units, or "learned".
-        hyperparameters: "map" estimates those of the kernel, "posterior" certifies under samples of them, "fixed"
-            declares them.
-        mean: The metric's constant mean, for hyperparameters="fixed".
-        surrogate: A surrogate in place of the native one; it excludes the four before it.
+        surrogate: The model, by default a `regretstop.GaussianProcess` with everything estimated. Declared lengthscales
+            belong to the parameters in the order of the search space.
 
     Raises:
         ValueError: If an argument is out of its range, or the arguments do not go together.
@@ -95,10 +88,6 @@ class RegretBoundStopper(Stopper, Callback):
         space: Mapping[str, Any] | None = None,
         metric: str | None = None,
         mode: Literal["min", "max"] | None = None,
-        kernel: Kernel | None = None,
-        noise_std: float | Literal["learned"] = "learned",
-        hyperparameters: Treatment = "map",
-        mean: float = 0.0,
         surrogate: Surrogate | None = None,
     ) -> None:
         self._rule = resolve_rule(epsilon, delta, rule)
@@ -111,15 +100,11 @@ class RegretBoundStopper(Stopper, Callback):
         # Alone, it learns of trials from their results; otherwise the searcher is told of them.
         self._is_alone = search is None
         options = {
-            "kernel": kernel,
-            "noise_std": noise_std,
-            "hyperparameters": hyperparameters,
-            "mean": mean,
             "surrogate": surrogate,
         }
         if search is not None:
             given = {"space": space, "metric": metric, "mode": mode, **options}
-            unasked = [name for name, value in given.items() if value != _DEFAULTS.get(name)]
+            unasked = [name for name, value in given.items() if value is not None]
             if unasked:
                 raise ValueError(f"with a search, {', '.join(unasked)} are those of the search: leave them out")
             self._log = _searcher_in(search).log

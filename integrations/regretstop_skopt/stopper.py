@@ -2,11 +2,10 @@
 
 import logging
 import math
-from typing import Any, Literal
+from typing import Any
 
-from regretstop import GPUCB, Certificate, Kernel, Observation, Rule, Space, Surrogate
-from regretstop.model import Treatment
-from regretstop.options import check_options
+from regretstop import GPUCB, Certificate, Observation, Rule, Space, Surrogate
+from regretstop.optimizer import check_search
 from regretstop.rules import resolve_rule
 from regretstop.spaces import Parameter
 from regretstop_skopt._result import names_of, observations_of, parameters_of
@@ -51,13 +50,9 @@ class RegretBoundStopper:
         epsilon: ε in the objective's units; needed unless a rule is given.
         delta: δ in (0, 1), the probability with which a bound may fail.
         rule: A stopping rule; it overrides the two numbers. `UCBbr(epsilon, delta)` if None.
-        kernel: Kernel of the model; declared lengthscales belong to the dimensions that vary, in the order of
-            `result.space` (alphabetical for `BayesSearchCV`).
-        noise_std: Deviation of the observation noise in the objective's units, or "learned".
-        hyperparameters: "map" estimates those of the kernel, "posterior" certifies under samples of them, "fixed"
-            declares them.
-        mean: The constant mean of what is minimised, for hyperparameters="fixed".
-        surrogate: A surrogate in place of the native one; it excludes the four before it.
+        surrogate: The model, by default a `regretstop.GaussianProcess` with everything estimated. Declared lengthscales
+            belong to the dimensions that vary, in the order of `result.space` (alphabetical for `BayesSearchCV`), and a
+            declared mean is that of what is minimised.
 
     Raises:
         ValueError: If an argument is out of its range.
@@ -69,22 +64,14 @@ class RegretBoundStopper:
         delta: float = 0.05,
         rule: Rule | None = None,
         *,
-        kernel: Kernel | None = None,
-        noise_std: float | Literal["learned"] = "learned",
-        hyperparameters: Treatment = "map",
-        mean: float = 0.0,
         surrogate: Surrogate | None = None,
     ) -> None:
         self._rule = resolve_rule(epsilon, delta, rule)
         self._options: dict[str, Any] = {
-            "kernel": kernel,
-            "noise_std": noise_std,
-            "hyperparameters": hyperparameters,
-            "mean": mean,
             "surrogate": surrogate,
             "seed": 0,  # the same data give the same certificate; the search's own generator is never touched
         }
-        check_options(**self._options)
+        check_search(**self._options)
         self._start([], {}, None)
 
     @property

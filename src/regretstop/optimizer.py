@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from regretstop.certificate import Certificate
 from regretstop.checks import as_float, check_at_least, check_between, check_number_or
 from regretstop.history import EncodedHistory, HistoryEncoder, Observation, n_common, same_params
-from regretstop.model import Fit, GaussianProcess, Kernel, Matern52, Surrogate, Treatment, all_equal, plateau_of
+from regretstop.model import Fit, GaussianProcess, Surrogate, all_equal, plateau_of
 from regretstop.propose import initial_point, query
 from regretstop.rules import Rule
 from regretstop.schedule import EVERY_OBSERVATION, Due, Schedule
@@ -43,16 +43,10 @@ class GPUCB:
             best trial by more than that, as long as one of 64 does. It looks where something better may be, as often
             as the model thinks so; the other points are those of `beta`. "rule" takes the ε that `ask` is given,
             but for beta="theory" and "matched", whose points are those of a proof. None for none.
-        kernel: The kernel: a bare family where its hyperparameters are estimated.
-        noise_std: Deviation of the observation noise: "learned", or a number in the objective's units (0: none).
-        hyperparameters: "map" estimates them by their mode; "posterior" certifies under eight samples of them and
-            reports the worst bound; points of a number or "theory" for β are still chosen at the mode, those of
-            exceedance sampling and beta="matched" over the samples;
-            "fixed" declares kernel, noise and mean, which is the theorem's setting.
-        mean: The constant mean of the objective, for "fixed"; otherwise it is estimated.
-        surrogate: A surrogate in place of the native one, such as `regretstop_gpytorch.GPyTorchSurrogate`. It brings
-            its own kernel, noise, hyperparameters and mean. What does not go with the space is reported by the first
-            `ask` or certificate.
+        surrogate: The model: a `GaussianProcess`, by default with everything estimated, a
+            `regretstop_gpytorch.GPyTorchSurrogate`, or one of your own. What does not go with the space is reported by
+            the first `ask` or certificate at the latest. Where it samples its hyperparameters, points of a number or
+            "theory" for β are chosen at their mode, those of exceedance sampling and beta="matched" over the samples.
         n_initial: Observations before the model is used; points of a scrambled Sobol sequence until then.
         seed: Seed of everything random; None for a fresh one.
 
@@ -67,23 +61,13 @@ class GPUCB:
         direction: Direction = "maximize",
         beta: Beta = 4.0,
         exceedance: float | Literal["rule"] | None = "rule",
-        kernel: Kernel | None = None,
-        noise_std: float | Literal["learned"] = "learned",
-        hyperparameters: Treatment = "map",
-        mean: float = 0.0,
         surrogate: Surrogate | None = None,
         n_initial: int = 5,
         seed: int | None = None,
     ) -> None:
         if direction not in ("maximize", "minimize"):
             raise ValueError(f"direction must be 'maximize' or 'minimize', got {direction!r}")
-        check_number_or("beta", beta, "theory", "matched")
-        if exceedance is not None and exceedance != "rule":
-            check_between("exceedance", exceedance, 0)
-        check_between("mean", mean, -math.inf)
-        check_at_least("n_initial", n_initial, 1)
-        if seed is not None:
-            check_at_least("seed", seed, 0)
+        check_search(beta=beta, exceedance=exceedance, surrogate=surrogate, n_initial=n_initial, seed=seed)
         if not isinstance(space, Space):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ValueError(f"space must be a Space, got {space!r}")
         self.space = space
@@ -93,17 +77,9 @@ class GPUCB:
         self._exceedance: float | Literal["rule"] | None = None if of_a_proof else exceedance
         self._n_initial = n_initial
         self._seed = int(np.random.default_rng().integers(2**31)) if seed is None else int(seed)
-        if surrogate is None:
-            surrogate = GaussianProcess(
-                kernel=Matern52() if kernel is None else kernel,
-                noise_std=noise_std,
-                hyperparameters=hyperparameters,
-                mean=mean,
-            )
-            surrogate.n_estimated(space.categories)  # a wrong number of lengthscales is reported at once
-        else:
-            _check_surrogate(surrogate, kernel=kernel, noise_std=noise_std, hyperparameters=hyperparameters, mean=mean)
-        self._surrogate: Surrogate = surrogate
+        self._surrogate: Surrogate = GaussianProcess() if surrogate is None else surrogate
+        if isinstance(self._surrogate, GaussianProcess):  # others may have to load a library first
+            self._surrogate.n_estimated(space.categories)  # a wrong number of lengthscales is reported at once
         self._n_estimated: int | None = None
         self._history: list[Observation] = []
         self._pending: list[Mapping[str, Any]] = []
@@ -339,15 +315,27 @@ class GPUCB:
         return query(fitted, self.snapshot(), visited, repeats=repeats)
 
 
-def _check_surrogate(surrogate: object, **options: object) -> None:
-    """Raise ValueError if it is no surrogate, or options of the native one are given beside it."""
-    if isinstance(surrogate, type) or not isinstance(surrogate, Surrogate):
+def check_search(
+    *,
+    beta: object = 4.0,
+    exceedance: object = None,
+    surrogate: object = None,
+    n_initial: object = 5,
+    seed: object = None,
+) -> None:
+    """Check those arguments of `GPUCB` that have nothing to do with the space, for callers who do not know it yet.
+
+    Raises:
+        ValueError: If one is out of its range; it names the argument and the value.
+    """
+    check_number_or("beta", beta, "theory", "matched")
+    if exceedance is not None and exceedance != "rule":
+        check_between("exceedance", exceedance, 0)
+    if surrogate is not None and (isinstance(surrogate, type) or not isinstance(surrogate, Surrogate)):
         raise ValueError(f"surrogate must have guarantee, n_estimated and fit, got {surrogate!r}")
-    defaults = {"kernel": None, "noise_std": "learned", "hyperparameters": "map", "mean": 0.0}
-    given = {name: value for name, value in options.items() if value != defaults[name]}
-    if given:
-        words = ", ".join(f"{name}={value!r}" for name, value in given.items())
-        raise ValueError(f"a surrogate brings its own {', '.join(given)}: leave out {words}")
+    check_at_least("n_initial", n_initial, 1)
+    if seed is not None:
+        check_at_least("seed", seed, 0)
 
 
 def _is_finite(value: float | None) -> bool:

@@ -1,4 +1,4 @@
-"""The next point: one of a Sobol sequence as long as little is known, then the maximiser of μ + √β σ, for each meaning of β."""
+"""The next point: of a Sobol sequence as long as little is known, then the maximiser of μ + √β σ."""
 
 import math
 from dataclasses import replace

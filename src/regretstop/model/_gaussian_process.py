@@ -1,4 +1,4 @@
-"""The native surrogate: an exact Gaussian process whose hyperparameters are declared, sampled, or at their mode."""
+"""The public model: an exact Gaussian process whose hyperparameters are declared, sampled, or at their mode."""
 
 import math
 from functools import partial
@@ -7,9 +7,9 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from regretstop.checks import check_at_least, check_number_or
+from regretstop.checks import check_at_least, check_between, check_number_or
 from regretstop.model._hyperparameters import MOST_NOISE, HyperparameterEstimator, TrainingData, thinned
-from regretstop.model._kernels import Embedding, Kernel
+from regretstop.model._kernels import Embedding, Kernel, Matern52
 from regretstop.model._likelihood import Hyperparameters
 from regretstop.model._model_check import ModelCheck, blocks, judge, residuals
 from regretstop.model._posterior import GaussianProcessPosterior
@@ -22,40 +22,55 @@ Array = NDArray[np.float64]
 
 
 class GaussianProcess:
-    """An exact Gaussian process on the unit cube.
+    """The model of the objective: an exact Gaussian process on the unit cube.
 
-    The same observations in the same order always give the same fit, whatever was fitted before.
+    Give it to `GPUCB`, `minimize` or an adapter as `surrogate`. The same observations in the same order always give the
+    same fit, whatever was fitted before, so one may serve several searches.
 
     Args:
-        kernel: The kernel; with hyperparameters="fixed" it carries lengthscales and outputscale.
-        noise_std: "learned", or σ in the objective's units; 0 for a noise-free objective.
-        hyperparameters: "posterior", "map" or "fixed".
-        mean: The constant mean of the objective; used with "fixed" only.
-        n_samples: Samples of the hyperparameters; used with "posterior" only.
+        kernel: The kernel; Matérn-5/2 by default. With hyperparameters="fixed" it carries lengthscales, on the unit
+            cube and in the order of the space, and outputscale.
+        noise_std: Deviation of the observation noise in the objective's units, or "learned"; 0 for an objective
+            without noise.
+        hyperparameters: "map" estimates those of the kernel, the noise and the mean, "posterior" certifies under
+            samples of them, and "fixed" takes the declared ones: kernel and noise are then known, as the paper assumes.
+        mean: The objective's constant mean, for hyperparameters="fixed".
+        n_samples: Samples of the hyperparameters, for "posterior".
         model_check: Whether estimated models that were overconfident so far have their deviations inflated.
 
     Raises:
-        ValueError: If the kernel's numbers, the noise and the treatment do not go together.
+        ValueError: If an argument is out of its range, or the kernel's numbers, the noise and the treatment do not go
+            together.
     """
 
     def __init__(
         self,
         *,
-        kernel: Kernel,
-        noise_std: float | Literal["learned"],
-        hyperparameters: Treatment,
-        mean: float,
+        kernel: Kernel | None = None,
+        noise_std: float | Literal["learned"] = "learned",
+        hyperparameters: Treatment = "map",
+        mean: float = 0.0,
         n_samples: int = 8,
         model_check: bool = True,
     ) -> None:
+        kernel = Matern52() if kernel is None else kernel
         check_treatment(kernel, noise_std, hyperparameters)
+        check_between("mean", mean, -math.inf)
         check_at_least("n_samples", n_samples, 1)
         self._kernel = kernel
-        self._noise_std = noise_std
+        self._noise_std: float | Literal["learned"] = noise_std
         self._treatment = hyperparameters
         self._mean = mean
+        self._n_samples = n_samples
         self._model_check = model_check
         self._estimator = HyperparameterEstimator(kernel, noise_std, n_samples if hyperparameters == "posterior" else 0)
+
+    def __repr__(self) -> str:
+        return (
+            f"GaussianProcess(kernel={self._kernel!r}, noise_std={self._noise_std!r}, "
+            f"hyperparameters={self._treatment!r}, mean={self._mean!r}, n_samples={self._n_samples!r}, "
+            f"model_check={self._model_check!r})"
+        )
 
     @property
     def guarantee(self) -> Literal["theorem", "model"]:
@@ -137,15 +152,15 @@ class GaussianProcess:
         scale = math.sqrt(self._kernel.outputscale)
         data = Standardized((values - mean) / scale, mean, scale, 0, has_spread=True)
         noise_std = float(self._noise_std) / scale
-        parameters = Hyperparameters(np.array(self._kernel.lengthscales), 1.0, noise_std)
+        known = Hyperparameters(np.array(self._kernel.lengthscales), 1.0, noise_std)
         merged = merge_duplicates(points, data.values, np.ones(len(values)))
-        return Fit((self._posterior(merged, embedding, parameters, mean=0.0),), data)
+        return Fit((self._posterior(merged, embedding, known, mean=0.0),), data)
 
     def _posterior(
         self,
         merged: tuple[Array, Array, Array, float],
         embedding: Embedding,
-        parameters: Hyperparameters,
+        hyperparameters: Hyperparameters,
         mean: float | None = None,
     ) -> GaussianProcessPosterior:
         points, means, repeats, _ = merged
@@ -155,9 +170,9 @@ class GaussianProcess:
             repeats,
             kernel=self._kernel,
             embedding=embedding,
-            lengthscales=parameters.lengthscales,
-            prior_std=parameters.prior_std,
-            noise_std=parameters.noise_std,
+            lengthscales=hyperparameters.lengthscales,
+            prior_std=hyperparameters.prior_std,
+            noise_std=hyperparameters.noise_std,
             mean=mean,
         )
 
@@ -166,10 +181,12 @@ def _inflation(check: ModelCheck | None) -> float:
     return 1.0 if check is None else check.inflation
 
 
-def _scaled(parameters: Hyperparameters, ratio: float) -> Hyperparameters:
+def _scaled(hyperparameters: Hyperparameters, ratio: float) -> Hyperparameters:
     """Return the hyperparameters in another unit."""
     ratio = min(ratio, MOST_NOISE)  # as much is far too large either way, and its square is finite
-    return Hyperparameters(parameters.lengthscales, parameters.prior_std * ratio, parameters.noise_std * ratio)
+    return Hyperparameters(
+        hyperparameters.lengthscales, hyperparameters.prior_std * ratio, hyperparameters.noise_std * ratio
+    )
 
 
 def check_treatment(kernel: Kernel, noise_std: object, hyperparameters: str) -> None:

@@ -27,7 +27,7 @@ def exceeding_point(
     """Return the maximiser of a posterior path whose maximum beats the best trial's value on it by more than ε.
 
     Args:
-        searches: Of the posteriors; each gives an equal share of the paths.
+        maximizers: Of the posteriors; each gives an equal share of the paths.
         observed: Encoded points of the data in the space, shape (n, d); the best of them has the highest mean.
         epsilon: ε, standardised.
         rng: Draws the paths.

@@ -56,7 +56,7 @@ def maximize_paths(
 
     Args:
         paths: The paths of the search's posterior.
-        search: Which knows candidates and the space.
+        maximizer: Which knows candidates and the space.
         anchors: Encoded points in the space that are candidates too, shape (k, d): the trials to compare with.
         rng: Chooses among the moves along discrete axes.
         n_starts: Best candidates of each path to climb from.

@@ -262,14 +262,6 @@ def test_a_surrogate_that_fails_does_not_end_a_study(caplog: pytest.LogCaptureFi
     assert len([r for r in caplog.records if "could not be fitted" in r.getMessage()]) == 2
 
 
-def test_the_native_options_are_excluded_in_words() -> None:
-    ours = pytest.importorskip("regretstop_optuna")
-    with pytest.raises(ValueError, match=r"leave out noise_std=0\.1"):
-        ours.GPUCBSampler(surrogate=GPyTorchSurrogate(), noise_std=0.1)
-    with pytest.raises(ValueError, match=r"leave out noise_std=0\.1"):
-        ours.RegretBoundCallback(epsilon=0.1, surrogate=GPyTorchSurrogate(), noise_std=0.1)
-
-
 def test_a_model_that_is_built_serves_a_whole_search() -> None:
     def build(x: Any, y: Any) -> ExactGP:
         model = ExactGP(x, y, ScaleKernel(RBFKernel(ard_num_dims=x.shape[-1])))

@@ -10,7 +10,7 @@ import pytest
 from optuna.trial import TrialState
 from regretstop_optuna import GPUCBSampler, RegretBoundCallback, certificate_of, should_stop
 
-from regretstop import AcquisitionThreshold, DeltaCB, DeltaES, Matern52, OptimalityGap, UCBbr
+from regretstop import AcquisitionThreshold, DeltaCB, DeltaES, GaussianProcess, Matern52, OptimalityGap, UCBbr
 from regretstop.certificate import rounded_up
 from tests.integrations.optuna.objectives import bumps, parabola, table
 
@@ -42,8 +42,7 @@ def gap(epsilon: float = 0.1, **options) -> RegretBoundCallback:
         ({"epsilon": 0.1, "delta": math.nan}, "delta .* nan"),
         ({"rule": UCBbr}, "rule"),
         ({"rule": "UCBbr"}, "rule .* 'UCBbr'"),
-        ({"epsilon": 0.1, "noise_std": -1.0}, r"noise_std .* -1\.0"),
-        ({"epsilon": 0.1, "hyperparameters": "fixed"}, "lengthscales"),
+        ({"epsilon": 0.1, "surrogate": GaussianProcess}, "surrogate must have guarantee, n_estimated and fit"),
     ],
 )
 def test_wrong_use_is_reported_at_construction(options, message):
@@ -169,10 +168,7 @@ def test_a_declared_model_gives_a_theorem_with_any_sampler():
     kernel = Matern52(lengthscales=[0.5], outputscale=100.0)
     callback = RegretBoundCallback(
         rule=OptimalityGap(epsilon=1.0),
-        kernel=kernel,
-        noise_std=0.0,
-        hyperparameters="fixed",
-        mean=10.0,
+        surrogate=GaussianProcess(kernel=kernel, noise_std=0.0, hyperparameters="fixed", mean=10.0),
     )
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=0))
     study.optimize(parabola, n_trials=60, callbacks=[callback])
@@ -184,7 +180,7 @@ def test_a_declared_model_gives_a_theorem_with_any_sampler():
 
 @pytest.mark.parametrize("of", ["callback", "sampler"])
 def test_samples_of_the_hyperparameters_reach_the_certificate(of):
-    options = {"hyperparameters": "posterior"}
+    options = {"surrogate": GaussianProcess(hyperparameters="posterior")}
     sampler = GPUCBSampler(seed=0, **options) if of == "sampler" else optuna.samplers.RandomSampler(seed=0)
     callback = RegretBoundCallback(rule=OptimalityGap(epsilon=1e-9), **(options if of == "callback" else {}))
     study = optuna.create_study(sampler=sampler)
@@ -198,7 +194,9 @@ def test_samples_of_the_hyperparameters_reach_the_certificate(of):
 
 def test_the_samplers_own_model_is_used():
     kernel = Matern52(lengthscales=[0.5], outputscale=100.0)
-    sampler = GPUCBSampler(seed=0, kernel=kernel, noise_std=0.0, hyperparameters="fixed", mean=10.0)
+    sampler = GPUCBSampler(
+        seed=0, surrogate=GaussianProcess(kernel=kernel, noise_std=0.0, hyperparameters="fixed", mean=10.0)
+    )
     study = optuna.create_study(sampler=sampler)
     study.optimize(parabola, n_trials=30, callbacks=[gap(1.0)])
     certificate = certificate_of(study)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from regretstop_optuna import GPUCBSampler, RegretBoundCallback, certificate_of
 from regretstop_optuna._space import _warn_of_equal_choices
 
-from regretstop import UCBbr
+from regretstop import GaussianProcess, UCBbr
 from tests.effort import examples
 from tests.logs import Log
 
@@ -30,7 +30,7 @@ def rank(choices: list[Any], value: Any) -> int:
 
 def searched(choices: list[Any], n: int, storage: str | None = None) -> tuple[optuna.Study, list[Any]]:
     """Return a study whose best choice is the last of the distinct ones, and what its objective was given."""
-    study = optuna.create_study(sampler=GPUCBSampler(seed=0, noise_std=0.0), storage=storage)
+    study = optuna.create_study(sampler=GPUCBSampler(seed=0, surrogate=GaussianProcess(noise_std=0.0)), storage=storage)
     given: list[Any] = []
 
     def objective(trial: optuna.Trial) -> float:

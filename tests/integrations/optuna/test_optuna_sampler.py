@@ -19,7 +19,7 @@ from optuna.distributions import (
 from optuna.trial import TrialState
 from regretstop_optuna import GPUCBSampler, RegretBoundCallback
 
-from regretstop import AcquisitionThreshold, Matern52, OptimalityGap, UCBbr
+from regretstop import AcquisitionThreshold, GaussianProcess, Matern52, OptimalityGap, UCBbr
 from tests.effort import examples
 from tests.integrations.optuna.objectives import BRANIN_MINIMUM, branin, bumps, parabola
 
@@ -46,9 +46,8 @@ def proposal(trial: optuna.trial.FrozenTrial) -> dict[str, float]:
         ({"exceedance": 0.0}, r"exceedance .* 0\.0"),
         ({"n_startup_trials": 0}, "n_startup_trials .* 0"),
         ({"n_startup_trials": "5"}, "n_startup_trials .* '5'"),
-        ({"noise_std": -0.1}, r"noise_std .* -0\.1"),
-        ({"hyperparameters": "guess"}, "hyperparameters .* 'guess'"),
-        ({"hyperparameters": "fixed"}, "lengthscales"),
+        ({"seed": -1}, "seed .* -1"),
+        ({"surrogate": GaussianProcess}, "surrogate must have guarantee, n_estimated and fit"),
     ],
 )
 def test_wrong_options_are_reported_at_construction(options, message):
@@ -58,7 +57,7 @@ def test_wrong_options_are_reported_at_construction(options, message):
 
 def test_declared_lengthscales_may_be_of_any_number():
     kernel = Matern52(lengthscales=[0.3, 0.4, 0.5], outputscale=1.0)
-    GPUCBSampler(hyperparameters="fixed", kernel=kernel, noise_std=0.1)
+    GPUCBSampler(surrogate=GaussianProcess(hyperparameters="fixed", kernel=kernel, noise_std=0.1))
 
 
 def test_it_finds_the_minimum():

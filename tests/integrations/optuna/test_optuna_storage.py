@@ -16,7 +16,7 @@ from optuna.trial import TrialState
 from regretstop_optuna import GPUCBSampler, RegretBoundCallback, certificate_of, should_stop
 from regretstop_optuna.plot import bound_history
 
-from regretstop import Certificate, DeltaCB, Every, Geometric, OptimalityGap, UCBbr
+from regretstop import Certificate, DeltaCB, Every, GaussianProcess, Geometric, OptimalityGap, UCBbr
 from tests.integrations.optuna.objectives import bumps, parabola
 
 DATA = Path(__file__).parents[2] / "data"
@@ -161,7 +161,10 @@ def test_processes_that_disagree_do_not_overwrite_each_other_for_ever(tmp_path):
     """The same number of observations, but not the same bound: what stands there then stays."""
     url = f"sqlite:///{tmp_path}/study.db"
     one, other = (new_study(url, study_name="shared", load_if_exists=True) for _ in range(2))
-    callbacks = [RegretBoundCallback(rule=OptimalityGap(1e-9), noise_std=noise) for noise in (0.0, 1.0)]
+    callbacks = [
+        RegretBoundCallback(rule=OptimalityGap(1e-9), surrogate=GaussianProcess(noise_std=noise))
+        for noise in (0.0, 1.0)
+    ]
     for study, callback in zip((one, other), callbacks, strict=True):
         study.sampler = optuna.samplers.RandomSampler(seed=0)
         study.optimize(bumps, n_trials=7 if study is one else 1, callbacks=[callback])

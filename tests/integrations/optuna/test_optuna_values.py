@@ -15,7 +15,7 @@ from optuna.distributions import CategoricalDistribution, IntDistribution
 from regretstop_optuna import GPUCBSampler, RegretBoundCallback, certificate_of
 from regretstop_optuna._space import _warn_of_equal_choices
 
-from regretstop import Every, OptimalityGap, UCBbr
+from regretstop import Every, GaussianProcess, OptimalityGap, UCBbr
 from tests.logs import Log
 
 CHOICES = [True, False, 0, 1, 0.0, 1.0, -0.0, 2, 2.0, None, "1", "sqrt", "", math.nan, 0.5]
@@ -33,7 +33,7 @@ def rank(choices: list[Any], value: Any) -> int:
 
 def searched(choices: list[Any], n: int, storage: str | None = None) -> tuple[optuna.Study, list[Any]]:
     """Return a study whose best choice is the last of the distinct ones, and what its objective was given."""
-    study = optuna.create_study(sampler=GPUCBSampler(seed=0, noise_std=0.0), storage=storage)
+    study = optuna.create_study(sampler=GPUCBSampler(seed=0, surrogate=GaussianProcess(noise_std=0.0)), storage=storage)
     given: list[Any] = []
 
     def objective(trial: optuna.Trial) -> float:
@@ -87,7 +87,9 @@ def test_equal_choices_alone_are_no_parameter() -> None:
 )
 def test_without_noise_nothing_is_tried_twice(options: dict[str, Any]) -> None:
     """Pruned and failed trials, given and running ones count as well."""
-    study = optuna.create_study(sampler=GPUCBSampler(seed=0, noise_std=0.0, n_startup_trials=3, **options))
+    study = optuna.create_study(
+        sampler=GPUCBSampler(seed=0, surrogate=GaussianProcess(noise_std=0.0), n_startup_trials=3, **options)
+    )
     study.enqueue_trial({"a": "x", "b": 1})
 
     def objective(trial: optuna.Trial) -> float:

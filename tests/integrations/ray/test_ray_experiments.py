@@ -11,6 +11,7 @@ from ray.tune.search.optuna import OptunaSearch
 from ray.tune.stopper import CombinedStopper, MaximumIterationStopper
 from regretstop_ray import GPUCBSearch, RegretBoundStopper, certificate_of
 
+from regretstop import GaussianProcess
 from tests.integrations.ray import objectives
 from tests.integrations.ray.objectives import EPSILON, space, value
 
@@ -57,7 +58,7 @@ def test_kill(tmp_path):
 
 
 def test_samples_of_the_hyperparameters(tmp_path):
-    search = GPUCBSearch(seed=0, hyperparameters="posterior")
+    search = GPUCBSearch(seed=0, surrogate=GaussianProcess(hyperparameters="posterior"))
     results = experiment(
         tmp_path, objectives.one_report, search, RegretBoundStopper(search, epsilon=1e-9), num_samples=9
     )

@@ -7,7 +7,7 @@ import pytest
 from ray import tune
 from regretstop_ray import GPUCBSearch, RegretBoundStopper, certificate_of
 
-from regretstop import OptimalityGap, UCBbr
+from regretstop import GaussianProcess, OptimalityGap, UCBbr
 from tests.integrations.ray.objectives import value
 from tests.integrations.ray.test_ray_complaints import over
 from tests.integrations.ray.test_ray_search import result, run, searcher
@@ -95,7 +95,7 @@ def test_points_as_close_as_rounding_allows():
 
 
 def test_a_small_finite_space_is_certified_by_enumeration():
-    search = over({"a": tune.choice(["p", "q"]), "b": tune.randint(0, 2)}, noise_std=0.0)
+    search = over({"a": tune.choice(["p", "q"]), "b": tune.randint(0, 2)}, surrogate=GaussianProcess(noise_std=0.0))
     stopper = RegretBoundStopper(search, rule=OptimalityGap(1e-6))
     configs = run(search, 30, f=lambda c: 2.0 * (c["a"] == "q") + c["b"])
     assert {(c["a"], c["b"]) for c in configs} == {("p", 0), ("p", 1), ("q", 0), ("q", 1)}

@@ -14,7 +14,7 @@ from regretstop_ray import GPUCBSearch, RegretBoundStopper, certificate_of
 from regretstop_ray.matplotlib import plot_regret_bound as plot_matplotlib
 from regretstop_ray.report import bound_history, plot_regret_bound
 
-from regretstop import GPUCB, Matern52, Observation, OptimalityGap, UCBbr
+from regretstop import GPUCB, GaussianProcess, Observation, OptimalityGap, UCBbr
 from tests.integrations.ray.objectives import EPSILON, space, value
 from tests.integrations.ray.test_ray_search import result, run, searcher
 
@@ -48,10 +48,10 @@ def certified(many, rule):
 def test_samples_of_the_hyperparameters_reach_the_certificate(kind):
     rule = UCBbr(EPSILON)
     if kind == "alone":
-        stopper = RegretBoundStopper(**ALONE, rule=rule, hyperparameters="posterior")
+        stopper = RegretBoundStopper(**ALONE, rule=rule, surrogate=GaussianProcess(hyperparameters="posterior"))
         feed(stopper, configs(8))
     else:
-        search = searcher(hyperparameters="posterior")
+        search = searcher(surrogate=GaussianProcess(hyperparameters="posterior"))
         stopper = RegretBoundStopper(search, rule=rule)
         run(search, 8)
     assert stopper.stop_all() is False
@@ -248,7 +248,7 @@ def test_bad_values_are_left_out(loss):
         ({"epsilon": 0.1, "metric": ["a", "b"]}, "one objective"),
         ({"epsilon": 0.1, "mode": "minimize"}, "mode.*'minimize'"),
         ({"epsilon": 0.1, "space": {"a": 1}}, "constants only"),
-        ({"epsilon": 0.1, "noise_std": -1}, "noise_std.*-1"),
+        ({"epsilon": 0.1, "surrogate": GaussianProcess}, "surrogate must have guarantee, n_estimated and fit"),
     ],
 )
 def test_bad_arguments_are_named(arguments, words):
@@ -259,7 +259,7 @@ def test_bad_arguments_are_named(arguments, words):
 def test_what_does_not_go_with_a_searcher_is_refused():
     with pytest.raises(ValueError, match="give space, metric and mode instead"):
         RegretBoundStopper(OptunaSearch(), epsilon=0.1)
-    for given in ({"metric": "loss"}, {"space": space()}, {"mean": 1.0}, {"noise_std": 0.1}, {"kernel": Matern52()}):
+    for given in ({"metric": "loss"}, {"space": space()}, {"surrogate": GaussianProcess()}):
         with pytest.raises(ValueError, match=f"with a search, {next(iter(given))} are those of the search"):
             RegretBoundStopper(searcher(), epsilon=0.1, **given)
     search = searcher()
