@@ -23,7 +23,7 @@ from regretstop import (
     minimize,
 )
 from regretstop.model import Fit, GaussianProcess, Posterior
-from tests.histories import FINITE, INFINITE, SPACES, declared, random_history
+from tests.histories import FINITE, INFINITE, SPACES, random_history
 
 RULES = [UCBbr(0.1), OptimalityGap(0.1), UCBbr(0.1, a=1.0, b=2.0)]
 each_rule = pytest.mark.parametrize("rule", RULES, ids=["UCBbr", "OptimalityGap", "UCBbr with a and b"])
@@ -56,20 +56,6 @@ class Unknown:
     def fit(self, points: np.ndarray, values: np.ndarray, *, categories: np.ndarray, sign: float) -> Fit:
         fit = self.native.fit(points, values, categories=categories, sign=sign)
         return replace(fit, posteriors=tuple(Anonymous(p) for p in fit.posteriors))
-
-
-@pytest.mark.parametrize("direction", ["maximize", "minimize"])
-@pytest.mark.parametrize("name", SPACES)
-def test_the_native_surrogate_is_one_like_any_other(name: str, direction: str) -> None:
-    """With a declared mean, whose sign has to follow the direction."""
-    history = random_history(SPACES[name], 8, seed=3)
-    options = declared(history.space, mean=1.5)
-    default = history.told(direction=direction, **options)
-    given = history.told(direction=direction, surrogate=GaussianProcess(**options))
-    for rule in RULES:
-        assert given.certificate(rule) == default.certificate(rule)
-        assert given.certificate(rule).guarantee == ("heuristic" if isinstance(rule, UCBbr) else "theorem")
-    assert given.ask() == default.ask()
 
 
 def test_one_surrogate_serves_several_spaces() -> None:
@@ -170,8 +156,8 @@ def test_what_is_no_surrogate(wrong: Any) -> None:
 
 
 def test_what_does_not_go_with_the_space_is_reported_before_work_starts() -> None:
-    two_scales = {"kernel": Matern52([0.3, 0.3], 1.0), "noise_std": 0.1, "hyperparameters": "fixed", "mean": 0.0}
-    optimizer = GPUCB(INFINITE["a line"], surrogate=GaussianProcess(**two_scales))
+    two_scales = {"kernel": Matern52([0.3, 0.3], 1.0), "noise_std": 0.1, "hyperparameters": "fixed"}
+    optimizer = GPUCB(INFINITE["a line"], surrogate=Unknown(**two_scales))
     for act in (optimizer.ask, lambda: optimizer.certificate(UCBbr(0.1))):
         with pytest.raises(ValueError, match=r"one number per free axis \(1\), got \(0\.3, 0\.3\)"):
             act()

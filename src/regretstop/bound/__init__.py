@@ -1,4 +1,7 @@
-""""""
+"""The bound of Wang, Wang and Wei, and what it rests on: widths, slopes, the grid and the risk ledger.
+
+In come a posterior deviation, a space and δ; out goes an upper bound on the regret, in units of the prior deviation.
+"""
 
 from regretstop.bound._grid import Array, grid_for, grids_of
 from regretstop.bound._paper import RegretBound, Theorem, instantaneous_regret_bound, theory_sqrt_beta

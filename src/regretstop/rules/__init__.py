@@ -1,4 +1,7 @@
-"""The stopping rules: small frozen objects that turn a snapshot into a certificate."""
+"""Stopping rules, one a file.
+
+In comes a `Snapshot` of the data and the model; out goes a `Certificate`.
+"""
 
 from regretstop.rules._acquisition import AcquisitionThreshold
 from regretstop.rules._base import Rule

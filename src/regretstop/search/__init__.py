@@ -1,4 +1,7 @@
-""""""
+"""The search of a space: where an acquisition, or a posterior path, is largest.
+
+In come posteriors and the points seen so far; out go maxima, the points where they are, and how they were found.
+"""
 
 from regretstop.search._acquisition import LogExpectedImprovement, UpperConfidenceBound, expected_improvement
 from regretstop.search._coarse import Maximizes, coarse_maximizers, worst_of

@@ -1,4 +1,7 @@
-""""""
+"""Search spaces: parameters, and how points of them become points of the unit cube.
+
+In come the user's parameters and dicts of their values; out go encoded points, shape (n, d), and back.
+"""
 
 from regretstop.spaces._numbers import to_number, to_python
 from regretstop.spaces._parameters import Categorical, Float, Int, Parameter
