@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import regretstop.maximize as maximize_module
+import regretstop.search._maximize as maximize_module
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import regretstop.space
+import regretstop.spaces._space
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -217,7 +217,7 @@ def test_it_is_a_mapping() -> None:
 
 
 def test_the_docstring_is_true() -> None:
-    failures, tests = doctest.testmod(regretstop.space)
+    failures, tests = doctest.testmod(regretstop.spaces._space)
     assert tests > 0
     assert failures == 0
 

@@ -359,7 +359,7 @@ def test_samples_that_do_not_move_are_run_anew(monkeypatch: pytest.MonkeyPatch) 
     """Where the fit jumps, a refreshment may be refused by every chain; here no acceptance is enough."""
     points, values = data_for(SPACES["numeric"], 12)
     carried = surrogate_for(SPACES["numeric"], hyperparameters="posterior").fit(points, values)
-    monkeypatch.setattr("regretstop.estimates.LEAST_ACCEPTANCE", 1.1)
+    monkeypatch.setattr("regretstop.model._hyperparameters.LEAST_ACCEPTANCE", 1.1)
     anew = surrogate_for(SPACES["numeric"], hyperparameters="posterior").fit(points, values)
     assert carried.sampling is not None
     assert anew.sampling is not None

@@ -1,5 +1,5 @@
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
-"""The exact posterior for any kernel: `regretstop.posterior.GaussianProcess` with torch."""
+"""The exact posterior for any kernel: `regretstop.model.GaussianProcessPosterior` with torch."""
 
 import math
 
