@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from regretstop.bound import RegretBound, instantaneous_regret_bound
-    from regretstop.certificate import Certificate
+    from regretstop.certificate import Certificate, ModelReport, Noise, ProbabilityLeft, RiskSpent
     from regretstop.history import Observation
     from regretstop.loop import Result, minimize
     from regretstop.model import Kernel, Matern52, SquaredExponential, Surrogate
@@ -46,11 +46,15 @@ __all__ = [
     "Int",
     "Kernel",
     "Matern52",
+    "ModelReport",
+    "Noise",
     "Observation",
     "OptimalityGap",
     "PostHoc",
+    "ProbabilityLeft",
     "RegretBound",
     "Result",
+    "RiskSpent",
     "Rule",
     "Schedule",
     "Snapshot",
@@ -68,6 +72,10 @@ _HOME = {
     "RegretBound": "bound",
     "instantaneous_regret_bound": "bound",
     "Certificate": "certificate",
+    "ModelReport": "certificate",
+    "Noise": "certificate",
+    "ProbabilityLeft": "certificate",
+    "RiskSpent": "certificate",
     "Observation": "history",
     "Result": "loop",
     "minimize": "loop",

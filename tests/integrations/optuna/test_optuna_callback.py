@@ -11,7 +11,7 @@ from optuna.trial import TrialState
 from regretstop_optuna import GPUCBSampler, RegretBoundCallback, certificate_of, should_stop
 
 from regretstop import AcquisitionThreshold, DeltaCB, DeltaES, Matern52, OptimalityGap, UCBbr
-from regretstop.certificate import rounded_up
+from regretstop.prose import rounded_up
 from tests.integrations.optuna.objectives import bumps, parabola, table
 
 
