@@ -15,7 +15,7 @@ Measure = Literal["regret", "regret change", "expected improvement"]
 """What a bound is about: how much better than a trial the optimum is, or a number that only signals it."""
 
 MaximumBy = Literal["enumerated", "searched", "evaluated"]
-"""How the maximum over the space is known: the model's at every point, by a search, or the objective's at every point."""
+"""How the maximum over the space is known: the model's at all points, by a search, or the objective's at all points."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -192,7 +192,7 @@ def test_samples_of_the_hyperparameters_reach_the_certificate(of):
     certificate = certificate_of(study)
     assert certificate is not None
     assert certificate.n_observations == 12
-    assert (certificate.terms["n_samples"], certificate.terms["sampling"]) == (8, "HMC")
+    assert (certificate.model.n_samples, certificate.model.sampling) == (8, "HMC")
     assert certificate.guarantee == "model"
 
 
@@ -225,7 +225,7 @@ def test_a_finite_space_is_certified_exactly():
     certificate = certificate_of(study)
     assert certificate is not None
     assert certificate.stop
-    assert certificate.terms["maximum"] == "enumerated"
+    assert certificate.maximum == "enumerated"
     assert study.trials[certificate.incumbent].params == {"k": 0}
 
 
