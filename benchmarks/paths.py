@@ -206,9 +206,8 @@ def _ask(
     paper = UCBbr(smallest, DELTA).assess(snapshot)
     note("UCBbr", paper.bound, paper.incumbent)
     note("certified gap", paper.optimality_gap, paper.optimality_gap_incumbent)
-    left = paper.terms.get("probability_left")
-    if isinstance(left, float):
-        note(f"probability left {smallest:.6g}", left, paper.incumbent)
+    if paper.left is not None:
+        note(f"probability left {smallest:.6g}", paper.left.probability, paper.incumbent)
     gap = calibrated_gap(snapshot, SQRT_BETA)
     note("calibrated gap", gap.bound * snapshot.scale, int(snapshot.numbers[gap.incumbent]))
     for rule in (DeltaCB(smallest, DELTA), DeltaES(smallest, DELTA), AcquisitionThreshold()):

@@ -90,10 +90,10 @@ def test_paths_are_other_draws_of_the_same_model(histories: tuple[History, Histo
     """Frequencies are drawn column by column, so what is counted on paths differs as it does with another seed."""
     rule = OptimalityGap(0.2)
     ((one, other),) = pairs(histories, treatment, 4.0, [rule])
-    n = int(one.terms["paths"])
-    assert n == other.terms["paths"] == 64
+    n = int(one.left.n_paths)
+    assert n == other.left.n_paths == 64
     # Two binomial fractions of 64 differ by six deviations, √(2 · ¼ / 64) each, once in a billion at most.
-    assert abs(float(one.terms["probability_left"]) - float(other.terms["probability_left"])) < 6 * 0.0884
+    assert abs(float(one.left.probability) - float(other.left.probability)) < 6 * 0.0884
 
 
 def test_prb_differs_no_more_than_with_another_seed() -> None:
@@ -102,7 +102,7 @@ def test_prb_differs_no_more_than_with_another_seed() -> None:
     ((one, other),) = pairs((history, dataclasses.replace(history, space=Space(choices))), "fixed", 4.0, [PRB(0.3)])
     assert other.incumbent == one.incumbent
     assert other.optimality_gap == pytest.approx(one.optimality_gap, rel=1e-9)
-    n, p = float(one.terms["paths"]), float(one.terms["probability_left"])
-    assert n == other.terms["paths"] == 1000
+    n, p = float(one.left.n_paths), float(one.left.probability)
+    assert n == other.left.n_paths == 1000
     assert 0.01 < p < 0.04
-    assert abs(p - float(other.terms["probability_left"])) < 5.0 * (2.0 * p / n) ** 0.5
+    assert abs(p - float(other.left.probability)) < 5.0 * (2.0 * p / n) ** 0.5

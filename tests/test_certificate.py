@@ -5,6 +5,7 @@ import math
 import pickle
 import re
 from dataclasses import FrozenInstanceError, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regretstop.certificate import Certificate
+from regretstop import Certificate, ModelReport, Noise, ProbabilityLeft, RiskSpent
 from regretstop.rules._base import verdict
 
+# Reserved in terms, as the words for numbers that JSON does not have.
+NON_FINITE = ("inf", "-inf", "nan")
 CERTIFICATE = Certificate(
     rule="OptimalityGap",
     bound=0.0123,
@@ -29,7 +32,8 @@ CERTIFICATE = Certificate(
     optimality_gap_guarantee="model",
     optimality_gap_incumbent=17,
     reason="the bound is below ε",
-    terms={"sqrt_beta": 2.0, "tests": 3, "maximum": "searched"},
+    terms={"sqrt_beta": 2.0, "tests": 3},
+    maximum="searched",
 )
 NO_BOUND = replace(
     CERTIFICATE,
@@ -42,6 +46,7 @@ NO_BOUND = replace(
     optimality_gap_incumbent=None,
     reason="too few observations",
     terms={},
+    maximum=None,
 )
 
 
@@ -62,9 +67,10 @@ def test_it_cannot_be_changed_and_is_a_value() -> None:
 
 def test_the_dictionary() -> None:
     data = CERTIFICATE.to_dict()
-    assert data["version"] == 1
+    assert data["version"] == 2
     assert data["stop"] is True
-    assert data["terms"] == {"sqrt_beta": 2.0, "tests": 3, "maximum": "searched"}
+    assert data["terms"] == {"sqrt_beta": 2.0, "tests": 3}
+    assert (data["maximum"], data["risk"]) == ("searched", None)
     assert NO_BOUND.to_dict()["bound"] == "inf"
 
 
@@ -106,9 +112,9 @@ def test_numpy_scalars_become_plain_numbers() -> None:
     assert np.isnan(Certificate.from_dict(data).terms["jitter"])
 
 
-@pytest.mark.parametrize("version", [None, 0, 2, "1"])
+@pytest.mark.parametrize("version", [None, 0, 3, "1"])
 def test_an_unknown_version(version: Any) -> None:
-    with pytest.raises(ValueError, match=f"version must be 1, got version={version!r}"):
+    with pytest.raises(ValueError, match=f"version must be 1 or 2, got version={version!r}"):
         Certificate.from_dict({**CERTIFICATE.to_dict(), "version": version})
 
 
@@ -119,6 +125,96 @@ def test_a_damaged_dictionary() -> None:
         Certificate.from_dict(data)
     with pytest.raises(ValueError, match=r"guarantee must be one of .* got guarantee='proof'"):
         Certificate.from_dict({**CERTIFICATE.to_dict(), "guarantee": "proof"})
+
+
+# ---------------------------------------------------------------------------------- parts
+
+NUMBER = st.floats(allow_nan=False)
+COUNT = st.integers(0, 10**6)
+PARTS: dict[str, st.SearchStrategy[Any]] = {
+    "maximum": st.sampled_from([None, "enumerated", "searched", "evaluated"]),
+    "risk": st.none() | st.builds(RiskSpent, schedule=st.text(), risk=NUMBER, spent=NUMBER, test_risk=NUMBER,
+                                  slope_risk=NUMBER, model_risk=NUMBER),
+    "model": st.none() | st.builds(ModelReport, n_samples=COUNT, sampling=st.sampled_from([None, "HMC", "mode"]),
+                                   n_transitions=st.none() | COUNT, n_divergent=st.none() | COUNT,
+                                   acceptance=st.none() | NUMBER, n_residuals=COUNT, residual_rms=st.none() | NUMBER,
+                                   inflation=NUMBER),
+    "noise": st.none() | st.builds(Noise, noise_std=NUMBER, jitter_std=NUMBER),
+    "left": st.none() | st.builds(ProbabilityLeft, probability=NUMBER, n_paths=COUNT),
+    "test": st.none() | COUNT,
+    "next_test": st.none() | COUNT,
+}  # fmt: skip
+
+
+@given(st.fixed_dictionaries(PARTS).filter(lambda parts: getattr(parts["risk"], "schedule", "") not in NON_FINITE))
+def test_parts_survive_strict_json(parts: dict[str, Any]) -> None:
+    certificate = replace(CERTIFICATE, **parts)
+    text = json.dumps(certificate.to_dict(), allow_nan=False)
+    assert Certificate.from_dict(json.loads(text)) == certificate
+
+
+@pytest.mark.parametrize("part", ["risk", "left", "model"])
+def test_a_damaged_part(part: str) -> None:
+    for damaged in ({}, "0.5", [1]):
+        with pytest.raises(ValueError, match=f"{part} must"):
+            Certificate.from_dict({**CERTIFICATE.to_dict(), part: damaged})
+
+
+def test_an_unknown_maximum() -> None:
+    with pytest.raises(ValueError, match=r"maximum must be one of .* got maximum='guessed'"):
+        Certificate.from_dict({**CERTIFICATE.to_dict(), "maximum": "guessed"})
+
+
+# ---------------------------------------------------------------------------------- version 1
+
+OWN = {"sqrt_beta": 2.0, "log_n_grid": "inf"}
+IN_1: dict[str, tuple[dict[str, Any], Any]] = {
+    "maximum": ({"maximum": "enumerated"}, "enumerated"),
+    "risk": (
+        {"schedule": "tests", "risk": 0.1, "risk_spent": 0.2, "test_risk": 0.3, "slope_risk": 0.4, "model_risk": 0.0},
+        RiskSpent(schedule="tests", risk=0.1, spent=0.2, test_risk=0.3, slope_risk=0.4, model_risk=0.0),
+    ),
+    "model": ({"n_samples": 1}, ModelReport(n_samples=1)),
+    "noise": ({"noise_std": 0.5, "jitter_std": 1e-6}, Noise(noise_std=0.5, jitter_std=1e-6)),
+    "left": ({"probability_left": 0.25, "paths": 64}, ProbabilityLeft(probability=0.25, n_paths=64)),
+    "test": ({"test": 7}, 7),
+    "next_test": ({"next_test": 105}, 105),
+}
+
+
+def version_1(terms: dict[str, Any]) -> dict[str, Any]:
+    """Return a dictionary as version 1 stored it: everything about a certificate's making in its terms."""
+    data = {name: value for name, value in NO_BOUND.to_dict().items() if name not in IN_1}
+    return {**data, "version": 1, "terms": {**OWN, **terms}}
+
+
+@given(st.sets(st.sampled_from(sorted(IN_1))))
+def test_what_version_1_had_among_its_terms_becomes_parts(there: set[str]) -> None:
+    """Whatever an older certificate lacks, the rest is read, and the rule's own terms stay terms."""
+    read = Certificate.from_dict(version_1({k: v for name in there for k, v in IN_1[name][0].items()}))
+    for name, (_, part) in IN_1.items():
+        assert getattr(read, name) == (part if name in there else None)
+    assert read.terms == {"sqrt_beta": 2.0, "log_n_grid": math.inf}
+    assert Certificate.from_dict(json.loads(json.dumps(read.to_dict(), allow_nan=False))) == read
+
+
+@pytest.mark.parametrize("name", ["schedule", "risk", "risk_spent", "test_risk", "probability_left", "paths"])
+def test_what_makes_up_no_whole_part_stays_a_term(name: str) -> None:
+    (part,) = [part for part, (terms, _) in IN_1.items() if name in terms and part in ("risk", "left")]
+    terms = {k: v for k, v in IN_1[part][0].items() if k != name}
+    read = Certificate.from_dict(version_1(terms))
+    assert getattr(read, part) is None
+    assert terms.items() <= read.terms.items()
+    assert "Risk" not in str(read)
+
+
+def test_a_certificate_as_version_1_stored_it() -> None:
+    """Its words are those that it had then."""
+    stored = json.loads((Path(__file__).parent / "data" / "certificates_of_version_1.json").read_text("utf-8"))
+    for each in stored:
+        read = Certificate.from_dict(each["certificate"])
+        assert (str(read), read.summary()) == (each["text"], each["summary"])
+        assert str(Certificate.from_dict(read.to_dict())) == each["text"]
 
 
 # ---------------------------------------------------------------------------------- words
@@ -221,21 +317,21 @@ def test_what_is_printed_compares_as_the_numbers_do(epsilon: float, ratio: float
 
 
 def test_jitter_is_named_as_the_noise_that_it_is() -> None:
-    certificate = replace(CERTIFICATE, guarantee="theorem", terms={"jitter_std": 2.73751e-6})
+    certificate = replace(CERTIFICATE, guarantee="theorem", noise=Noise(noise_std=0.0, jitter_std=2.73751e-6))
     assert str(certificate).splitlines()[1] == (
         "With probability at least 0.93, given the kernel and the noise you declared and noise of deviation 2.738e-06 "
         "on top, against rounding,"
     )
-    assert "rounding" not in str(replace(certificate, terms={"jitter_std": 0.0}))
+    assert "rounding" not in str(replace(certificate, noise=Noise(noise_std=0.1)))
 
 
 def test_what_is_left_is_said_in_one_sentence() -> None:
-    said = replace(CERTIFICATE, terms={"probability_left": 0.03125, "paths": 64})
+    said = replace(CERTIFICATE, left=ProbabilityLeft(probability=0.03125, n_paths=64))
     sentence = "Estimated probability that something better by more than ε remains: 0.031 (64 posterior paths)."
     assert sentence in str(said).splitlines()
     assert said.summary() == f"{CERTIFICATE.summary()} {sentence.replace('ε', 'epsilon')}"
     assert (
-        replace(CERTIFICATE, terms={"probability_left": 0.0, "paths": 64})
+        replace(CERTIFICATE, left=ProbabilityLeft(probability=0.0, n_paths=64))
         .summary()
         .endswith(": 0 (64 posterior paths).")
     )

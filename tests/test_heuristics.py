@@ -104,7 +104,7 @@ def test_delta_cb_by_hand(case: str) -> None:
     assert certificate.bound == pytest.approx(bound, rel=1e-9)
     assert certificate.incumbent is not None
     assert told[certificate.incumbent][0] == best
-    assert certificate.terms["maximum"] == "enumerated"
+    assert certificate.maximum == "enumerated"
     assert certificate.terms["sqrt_beta"] == pytest.approx(
         math.sqrt(2.0 / 5.0 * math.log(len(told) ** 2 * math.pi**2 / 0.6)), rel=1e-12
     )
@@ -235,7 +235,7 @@ def test_jitter_is_noise() -> None:
         optimizer.tell({"x": x}, 0.01 * x)
     certificate = optimizer.certificate(DeltaES(0.5))
     terms: Any = certificate.terms
-    assert terms["jitter_std"] > 0.0
+    assert certificate.noise.jitter_std > 0.0
     assert 0.0 < terms["kl"] < 10.0
     assert certificate.bound == pytest.approx(changes(optimizer.snapshot(), 0.05)[0], rel=1e-9)
 
@@ -367,7 +367,7 @@ def test_a_certificate_is_the_worst_of_the_samples_at_one_trial(rule: Rule) -> N
     ]
     assert certificate.bound == pytest.approx(max(each), rel=1e-9)
     assert certificate.bound > 1.05 * min(each)
-    assert certificate.terms["n_samples"] == 8
+    assert certificate.model.n_samples == 8
 
 
 @few
@@ -452,7 +452,7 @@ def test_they_claim_no_proof_and_carry_the_certified_gap(rule: Heuristic, histor
     assert certificate.optimality_gap == proven.bound
     assert certificate.optimality_gap_guarantee == proven.guarantee
     assert certificate.measure == rule.measure
-    assert 0.0 <= float(certificate.terms["probability_left"]) <= 1.0
+    assert 0.0 <= float(certificate.left.probability) <= 1.0
     assert certificate.incumbent is not None
     assert optimizer.history[certificate.incumbent].value == certificate.incumbent_value
     text = json.dumps(certificate.to_dict(), allow_nan=False)

@@ -291,7 +291,7 @@ def test_declared_noise_free_points_very_close_together() -> None:
     for i in range(30):
         optimizer.tell({"x": 0.4 + i * 1e-9, "y": 0.6}, peak({"x": 0.4, "y": 0.6}))
     assert_runs_on(optimizer)
-    assert optimizer.certificate(OptimalityGap(0.1)).terms["jitter_std"] > 0.0  # and it says so
+    assert optimizer.certificate(OptimalityGap(0.1)).noise.jitter_std > 0.0  # and it says so
 
 
 # ---- Spaces ------------------------------------------------------------------------------------------------------
@@ -308,9 +308,9 @@ def test_four_points_and_thirty_trials(noise_std: Any) -> None:
     assert certificate.stop
     assert certificate.incumbent_value == 0.9
     if noise_std == 0.0:
-        assert (certificate.terms["maximum"], certificate.bound) == ("evaluated", 0.0)
+        assert (certificate.maximum, certificate.bound) == ("evaluated", 0.0)
     else:
-        assert certificate.terms["maximum"] == "enumerated"
+        assert certificate.maximum == "enumerated"
 
 
 @pytest.mark.parametrize("parameter", [Int(0, 10**9), Float(0.0, 1.0, step=1e-9), Int(1, 10**9, log=True)])

@@ -92,7 +92,7 @@ def test_with_noise_it_is_what_it_was(noise_std: Any) -> None:
     )
     assert certificate.bound > 0.0
     assert certificate.guarantee == "model"
-    assert certificate.terms["maximum"] == "enumerated"
+    assert certificate.maximum == "enumerated"
 
 
 def test_values_that_contradict_the_declaration_are_not_believed() -> None:
@@ -102,7 +102,7 @@ def test_values_that_contradict_the_declaration_are_not_believed() -> None:
     other = again.with_values([*history.values, history.values[0] + 0.1])
     assert same.told(surrogate=GaussianProcess(noise_std=0.0)).certificate(OptimalityGap(1e-3)).bound == 0.0
     contradicted = other.told(surrogate=GaussianProcess(noise_std=0.0)).certificate(OptimalityGap(1e-3))
-    assert (contradicted.guarantee, contradicted.terms["maximum"]) == ("model", "enumerated")
+    assert (contradicted.guarantee, contradicted.maximum) == ("model", "enumerated")
 
 
 def test_a_point_outside_the_space_or_between_its_values_is_not_one_of_it() -> None:

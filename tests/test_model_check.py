@@ -444,7 +444,7 @@ def test_a_misfit_makes_every_bound_larger(name: str, treatment: str) -> None:
     checked, unchecked = (
         told(points, values, treatment, model_check=on).certificate(RULES[name]) for on in (True, False)
     )
-    assert checked.terms["inflation"] > 1.0
+    assert checked.model.inflation > 1.0
     assert unchecked.bound < checked.bound
     assert unchecked.optimality_gap < checked.optimality_gap
 
@@ -454,11 +454,11 @@ def test_a_misfit_makes_every_bound_larger(name: str, treatment: str) -> None:
 def test_the_noise_is_named_as_it_was_declared_or_fitted(name: str, treatment: str) -> None:
     """The bound counts it κ times; what a user reads is the noise."""
     declared = told(*changing(), treatment, surrogate=GaussianProcess(noise_std=0.1)).certificate(RULES[name])
-    assert declared.terms["inflation"] > 1.0
-    assert declared.terms["noise_std"] == pytest.approx(0.1, rel=1e-12)
+    assert declared.model.inflation > 1.0
+    assert declared.noise.noise_std == pytest.approx(0.1, rel=1e-12)
     checked, unchecked = (told(*changing(), treatment, model_check=on).certificate(RULES[name]) for on in (True, False))
-    assert checked.terms["inflation"] > 1.0
-    assert checked.terms["noise_std"] == pytest.approx(unchecked.terms["noise_std"], rel=1e-12)
+    assert checked.model.inflation > 1.0
+    assert checked.noise.noise_std == pytest.approx(unchecked.noise.noise_std, rel=1e-12)
 
 
 @each_treatment
@@ -473,7 +473,7 @@ def test_so_does_the_remark_that_noise_alone_keeps_the_bound_up(treatment: str) 
         found = re.search(r"noise of deviation 0\.1 alone keeps it there until about (\d+) obs", certificate.reason)
         assert found is not None
         numbers.append(float(found[1]) / (certificate.terms["sqrt_alpha"] + certificate.terms["sqrt_eta"]) ** 2)
-    assert numbers[0] / numbers[1] == pytest.approx(float(checked.terms["inflation"]) ** 2, rel=1e-3)
+    assert numbers[0] / numbers[1] == pytest.approx(float(checked.model.inflation) ** 2, rel=1e-3)
 
 
 @each_treatment
@@ -483,9 +483,9 @@ def test_a_certificate_tells_of_the_misfit(name: str, treatment: str) -> None:
     certificate, check = optimizer.certificate(RULES[name]), optimizer.snapshot().check
     assert check is not None
     assert check.inflation > 1.0
-    assert certificate.terms["n_residuals"] == check.n_residuals == 12
-    assert certificate.terms["residual_rms"] == check.rms
-    assert certificate.terms["inflation"] == check.inflation
+    assert certificate.model.n_residuals == check.n_residuals == 12
+    assert certificate.model.residual_rms == check.rms
+    assert certificate.model.inflation == check.inflation
     assert certificate.reason.count(check.remark()) == 1
     assert f"its deviations count {check.inflation:.3g} times" in str(certificate)
     assert Certificate.from_dict(json.loads(json.dumps(certificate.to_dict()))) == certificate
@@ -495,17 +495,17 @@ def test_a_certificate_tells_of_the_misfit(name: str, treatment: str) -> None:
 def test_a_model_that_fits_is_not_remarked_upon(treatment: str) -> None:
     points, _ = data_for(NUMERIC, 24)
     certificate = told(points, np.sin(2.0 * points[:, 0]) + 0.5 * points[:, 1], treatment).certificate(UCBbr(0.1))
-    assert certificate.terms["n_residuals"] == 12
-    assert certificate.terms["inflation"] == 1.0
+    assert certificate.model.n_residuals == 12
+    assert certificate.model.inflation == 1.0
     assert "overconfident" not in certificate.reason
 
 
-def test_without_residuals_there_are_no_terms() -> None:
+def test_without_residuals_the_report_has_none() -> None:
     points, values = changing()
     for optimizer in (told(points[:8], values[:8], "map"), told(points, values, "map", model_check=False)):
         certificate = optimizer.certificate(UCBbr(0.1))
         assert math.isfinite(certificate.bound)
-        assert not {"n_residuals", "residual_rms", "inflation"} & set(certificate.terms)
+        assert certificate.model is None or (certificate.model.n_residuals, certificate.model.residual_rms) == (0, None)
         assert "overconfident" not in certificate.reason
 
 

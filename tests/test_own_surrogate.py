@@ -86,8 +86,7 @@ def test_minimize_takes_it() -> None:
 
 def without_paths(certificate: Certificate) -> Certificate:
     """The certificate without what only posterior paths say, which a surrogate need not have."""
-    terms = {name: term for name, term in certificate.terms.items() if name not in ("probability_left", "paths")}
-    return replace(certificate, terms=terms)
+    return replace(certificate, left=None)
 
 
 @each_beta
@@ -193,7 +192,7 @@ def test_rules_that_need_no_slopes_and_one_that_looks_back() -> None:
         certificate = optimizer.certificate(rule)
         assert certificate.bound == native.certificate(rule).bound
         assert (certificate.optimality_gap, certificate.optimality_gap_incumbent) == (math.inf, None)
-        assert "probability_left" not in certificate.terms
+        assert certificate.left is None
     certificate = optimizer.certificate(DeltaES(0.1))
     assert certificate.bound == math.inf
     assert "cannot take an observation back" in certificate.reason

@@ -23,6 +23,7 @@ from regretstop import (
     Space,
     UCBbr,
 )
+from regretstop.certificate import ProbabilityLeft
 from regretstop.rules import probability_left
 from regretstop.rules._remaining import path_gaps
 from regretstop.search import Maximizer
@@ -80,10 +81,10 @@ def test_two_points_by_hand(noise: float, epsilon: float) -> None:
     assert np.mean(gaps > epsilon) == pytest.approx(exact, abs=5.0 * standard_error(exact, gaps.size) + 0.03 * exact)
     assert np.all(gaps >= 0.0)
     assert np.mean(gaps == 0.0) == pytest.approx(NORMAL.cdf(-mean / std), abs=0.05)
-    terms = probability_left(snapshot, 0, epsilon)
-    assert terms["paths"] == 64
+    left: Any = probability_left(snapshot, 0, epsilon)
+    assert left.n_paths == 64
     # 64 paths share one set of frequencies, whose variances may be off by some 20 %.
-    assert terms["probability_left"] == pytest.approx(exact, abs=5.0 * standard_error(exact, 64) + 0.1 * exact)
+    assert left.probability == pytest.approx(exact, abs=5.0 * standard_error(exact, 64) + 0.1 * exact)
 
 
 def brute_force(history: History, epsilon: float, options: dict[str, Any]) -> tuple[Snapshot, int, np.ndarray]:
@@ -177,10 +178,10 @@ def test_a_space_that_is_known_is_certified() -> None:
     certificate = history.told(**declared(space, noise_std=1e-6, outputscale=50.0)).certificate(PRB(0.01))
     assert certificate.stop
     assert certificate.bound < 1e-4
-    assert certificate.terms["probability_left"] == 0.0
+    assert certificate.left.probability == 0.0
     assert certificate.incumbent == int(np.argmax(values))
     assert certificate.guarantee == "heuristic"
-    assert certificate.terms["maximum"] == "enumerated"
+    assert certificate.maximum == "enumerated"
     assert "below 0.025 (δ/2) with confidence" in certificate.reason
     # The paths are draws of an approximation: the rule estimates; the gap beside it is what the theorem certifies.
     assert "The rule estimates that the optimum is at most" in str(certificate)
@@ -192,8 +193,8 @@ def test_a_search_that_has_hardly_begun_is_not_certified_and_costs_few_paths() -
     certificate = history.told(**declared(history.space)).certificate(PRB(0.01))
     assert not certificate.stop
     assert certificate.bound == math.inf
-    assert certificate.terms["probability_left"] > 0.5  # type: ignore[operator]
-    assert certificate.terms["paths"] == 16
+    assert certificate.left.probability > 0.5  # type: ignore[operator]
+    assert certificate.left.n_paths == 16
     assert "to stop it has to be below 0.025" in certificate.reason
     assert math.isfinite(certificate.optimality_gap)
 
@@ -221,7 +222,7 @@ def test_the_same_data_give_the_same_certificate(history: History, treatment: st
     for certificate in first:
         text = json.dumps(certificate.to_dict(), allow_nan=False)
         assert Certificate.from_dict(json.loads(text)) == certificate
-        assert 0.0 <= certificate.terms["probability_left"] <= 1.0  # type: ignore[operator]
+        assert 0.0 <= certificate.left.probability <= 1.0  # type: ignore[operator]
 
 
 @few
@@ -234,7 +235,7 @@ def test_it_scales_with_the_values(history: History, log_factor: float) -> None:
     other = scaled.told(**declared(history.space, **numbers)).certificate(PRB(0.5 * factor))
     assert other.stop == one.stop
     assert other.bound == pytest.approx(factor * one.bound, rel=1e-3)
-    assert other.terms["probability_left"] == pytest.approx(one.terms["probability_left"], abs=0.02)
+    assert other.left.probability == pytest.approx(one.left.probability, abs=0.02)
 
 
 def test_several_posteriors_give_equal_shares() -> None:
@@ -248,14 +249,14 @@ def test_several_posteriors_give_equal_shares() -> None:
         known, posteriors=(*known.posteriors, *other.posteriors), maximizers=(*known.maximizers, *other.maximizers)
     )
     top = int(np.argmax(known.values))
-    assert probability_left(known, top, 0.1)["probability_left"] == 0.0
-    assert probability_left(other, top, 0.1)["probability_left"] == 1.0
-    assert probability_left(both, top, 0.1) == {"probability_left": 0.5, "paths": 64}
+    assert probability_left(known, top, 0.1) == ProbabilityLeft(probability=0.0, n_paths=64)
+    assert probability_left(other, top, 0.1) == ProbabilityLeft(probability=1.0, n_paths=64)
+    assert probability_left(both, top, 0.1) == ProbabilityLeft(probability=0.5, n_paths=64)
     three = dataclasses.replace(both, posteriors=(*both.posteriors, known.posteriors[0]),
                                 maximizers=(*both.maximizers, known.maximizers[0]))  # fmt: skip
     certificate = PRB(0.1).assess(three)
     assert not certificate.stop
-    assert certificate.terms["paths"] % 3 == 0  # type: ignore[operator]
+    assert certificate.left.n_paths % 3 == 0  # type: ignore[operator]
 
 
 # ---- Where there is nothing to count -----------------------------------------------------------------------------
@@ -280,7 +281,7 @@ def test_a_posterior_without_paths() -> None:
     assert "cannot be drawn from as functions" in certificate.reason
     other = UCBbr(0.1).assess(snapshot)
     assert math.isfinite(other.bound)
-    assert "probability_left" not in other.terms
+    assert other.left is None
     assert "Estimated probability" not in str(other)
 
 

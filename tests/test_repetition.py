@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import regretstop.search._maximize as maximize_module
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import regretstop.search._maximize as maximize_module
 from regretstop import GPUCB, Categorical, Float, GaussianProcess, Int, Space
 from regretstop.search import Maximizer, UpperConfidenceBound, Visited, is_worth_repeating, repeats_agree
 from tests.histories import INFINITE, declared, random_history

@@ -164,7 +164,7 @@ def test_the_false_theorem_is_none() -> None:
     """Exact arithmetic allows 2.4 more than trial 10; the bound was 0.0066, and a theorem."""
     certificate = search_of(3258).certificate(OptimalityGap(1e-2))
     assert certificate.bound > 1.0
-    assert certificate.terms["jitter_std"] > 0.0
+    assert certificate.noise.jitter_std > 0.0
     assert "rounding" in str(certificate)
 
 

@@ -142,7 +142,7 @@ def test_optimality_gap_by_hand(case: str) -> None:
     assert NORMAL.cdf(-terms["sqrt_eta"]) + 2 * NORMAL.cdf(-terms["sqrt_alpha"]) == pytest.approx(risk, rel=1e-9)
     assert told[certificate.incumbent or 0][0] == incumbent
     assert certificate.guarantee == "theorem"
-    assert terms["maximum"] == "enumerated"
+    assert certificate.maximum == "enumerated"
 
 
 @pytest.mark.parametrize("sqrt_beta", [2.0, 0.5])
@@ -281,7 +281,7 @@ def test_bounds_are_their_formulas_on_a_continuous_axis(history: History, beta: 
     query = int(np.argmax(mean + sqrt_beta * std))
     s, t = terms["prior_std"], terms["t"]
     # An overconfident model is inflated as a whole, but the noise that it names is what was fitted or declared.
-    sigma = terms["noise_std"] * terms.get("inflation", 1.0)
+    sigma = certificate.noise.noise_std * certificate.model.inflation
     assert sigma == pytest.approx(scale * posterior.noise_std)
     assert t == len(history.values) + 1
     assert s == pytest.approx(scale * posterior.prior_std)
@@ -310,14 +310,15 @@ def test_the_gap_spends_no_more_than_its_share(
     """Q(√η) + |grid| Q(√α) ≤ q/π_k, on a grid that covers the space with the stated error."""
     delta = 10.0**log_delta
     optimizer = history.told(**options_of(treatment, history.space))
-    terms: Any = optimizer.certificate(OptimalityGap(1.0, delta, n_L=n_L, horizon=horizon)).terms
+    certificate = optimizer.certificate(OptimalityGap(1.0, delta, n_L=n_L, horizon=horizon))
+    terms: Any = certificate.terms
     is_finite = math.isfinite(history.space.size)
     test_risk = delta if is_finite else delta * (1.0 - 1.0 / n_L)
-    weight = math.pi**2 * terms["test"] ** 2 / 6.0 if horizon is None else horizon
+    weight = math.pi**2 * certificate.test**2 / 6.0 if horizon is None else horizon
     tails = math.exp(log_ndtr(-terms["sqrt_eta"])) + math.exp(terms["log_n_grid"] + log_ndtr(-terms["sqrt_alpha"]))
     assert tails <= test_risk / weight * (1 + 1e-9)
     fewest = 3 if treatment == "fixed" else max(3, history.space.dim + 4)
-    assert terms["test"] == len(history.params) - fewest + 1
+    assert certificate.test == len(history.params) - fewest + 1
     if is_finite:
         assert terms["grid_error"] == 0.0
         assert terms["log_n_grid"] == pytest.approx(math.log(history.space.size))
@@ -348,7 +349,7 @@ def assert_ucb_br_spends_no_more_than_its_share(
     if math.isinf(certificate.bound):
         return
     terms: Any = certificate.terms
-    risk = terms["test_risk"] * 6.0 / (math.pi**2 * terms["test"] ** 2)
+    risk = certificate.risk.test_risk * 6.0 / (math.pi**2 * certificate.test**2)
     log_n_grid = log_n_covering(optimizer.snapshot(), terms["t"] ** -terms["s"], delta / terms["n_L"])
     tails = math.exp(log_ndtr(-terms["sqrt_eta"])) + math.exp(log_n_grid + log_ndtr(-terms["sqrt_alpha"]))
     assert tails <= risk * (1 + 1e-6)
@@ -478,9 +479,9 @@ def test_a_certificate_is_the_worst_of_the_samples_at_one_trial(rule: Rule) -> N
     # The other trials are candidates of the gap's maximum too, which ascents of their own hardly exceed.
     assert certificate.bound == pytest.approx(max(each), rel=1e-3)
     assert certificate.bound > 1.1 * min(each)
-    assert certificate.terms["n_samples"] == 8
-    assert certificate.terms["sampling"] == "HMC"
-    assert certificate.terms["n_divergent"] == 0
+    assert certificate.model.n_samples == 8
+    assert certificate.model.sampling == "HMC"
+    assert certificate.model.n_divergent == 0
     assert certificate.guarantee == ("heuristic" if isinstance(rule, UCBbr) else "model")
     assert Certificate.from_dict(json.loads(json.dumps(certificate.to_dict()))) == certificate
 
@@ -497,7 +498,7 @@ def test_a_certificate_says_that_nothing_could_be_sampled(rule: Rule) -> None:
     certificate = rule.assess(stuck)
     assert certificate.bound == rule.assess(at_map).bound < rule.assess(told).bound
     assert "could not be sampled: 99 of 240 trajectories diverged" in certificate.reason
-    assert (certificate.terms["sampling"], certificate.terms["n_samples"]) == ("mode", 1)
+    assert (certificate.model.sampling, certificate.model.n_samples) == ("mode", 1)
 
 
 class Inflated:
@@ -788,4 +789,4 @@ def test_float_is_used() -> None:
     """A space of one continuous axis is never enumerated, and says so."""
     space = Space({"x": Float(0.0, 1.0)})
     certificate = random_history(space, 5, seed=0).told(**declared(space)).certificate(OptimalityGap(0.5))
-    assert certificate.terms["maximum"] == "searched"
+    assert certificate.maximum == "searched"

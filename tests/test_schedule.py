@@ -170,26 +170,28 @@ def test_no_schedule_spends_more_than_delta(
 @given(histories(least=7), SCHEDULES, st.sampled_from([None, 1, 40]), st.sampled_from([UCBbr, OptimalityGap, PRB]))
 def test_the_ledger_in_a_certificate(history: History, schedule: Schedule, horizon: int | None, kind: Any) -> None:
     optimizer = history.told(**declared(history.space))
-    terms: Any = optimizer.certificate(kind(0.5, 0.1, schedule=schedule, horizon=horizon)).terms
+    certificate = optimizer.certificate(kind(0.5, 0.1, schedule=schedule, horizon=horizon))
+    risk: Any = certificate.risk
     due = schedule.due(len(history.params), 3)
     if due.test == 0 or due.test > (horizon or math.inf):
-        assert terms == {}
+        assert (certificate.terms, risk, certificate.test) == ({}, None, None)
         return
     weights = [math.pi**2 * k**2 / 6.0 if horizon is None else horizon for k in range(1, due.test + 1)]
-    assert terms["test"] == due.test
-    assert terms["risk"] == pytest.approx(terms["test_risk"] / weights[-1])
-    assert terms["slope_risk"] + terms["model_risk"] + terms["test_risk"] == pytest.approx(0.1)
-    kept = terms["slope_risk"] + terms["model_risk"]
-    assert terms["risk_spent"] == pytest.approx(kept + terms["test_risk"] * sum(1.0 / w for w in weights))
-    assert terms["risk_spent"] <= 0.1 * (1 + 1e-12)
-    assert ("next_test" in terms) == (due.following != due.n_observations + 1)
+    assert certificate.test == due.test
+    assert risk.risk == pytest.approx(risk.test_risk / weights[-1])
+    assert risk.slope_risk + risk.model_risk + risk.test_risk == pytest.approx(0.1)
+    kept = risk.slope_risk + risk.model_risk
+    assert risk.spent == pytest.approx(kept + risk.test_risk * sum(1.0 / w for w in weights))
+    assert risk.spent <= 0.1 * (1 + 1e-12)
+    assert certificate.next_test == (None if due.following == due.n_observations + 1 else due.following)
 
 
 def test_post_hoc_has_the_risk_of_all_tests() -> None:
     history = random_history(SPACES["a square"], 9, seed=0)
     optimizer = history.told(**declared(history.space))
-    terms: Any = optimizer.certificate(OptimalityGap(0.5, 0.1, schedule=PostHoc())).terms
-    assert (terms["test"], terms["risk"], terms["risk_spent"]) == (1, pytest.approx(0.09), pytest.approx(0.1))
+    certificate = optimizer.certificate(OptimalityGap(0.5, 0.1, schedule=PostHoc()))
+    risk: Any = certificate.risk
+    assert (certificate.test, risk.risk, risk.spent) == (1, pytest.approx(0.09), pytest.approx(0.1))
     # One test at the very first moment is the same, with a horizon of one.
     three = random_history(SPACES["a square"], 3, seed=0).told(**declared(history.space))
     rules = OptimalityGap(0.5, schedule=PostHoc()), OptimalityGap(0.5, horizon=1)
@@ -210,7 +212,7 @@ def test_fewer_tests_never_have_a_larger_bound_at_the_same_data(
     options = options_of(treatment, history.space)
     optimizer = history.told(beta=beta, **options)
     some = optimizer.certificate(kind(0.5, schedule=schedule))
-    if not some.terms:
+    if some.test is None:
         return
     same = GPUCB(history.space, seed=0, beta=beta, **options)
     same.replace_history(optimizer.history[: some.n_observations])
@@ -239,7 +241,7 @@ def test_between_two_tests_the_last_one_stands(history: History, schedule: Sched
     for n in range(1, len(whole.history) + 1):
         steps.replace_history(whole.history[:n])
         certificate = steps.certificate(rule)
-        if certificate.terms:
+        if certificate.test is not None:
             due = schedule.due(n, 3 if not estimated else max(3, history.space.dim + 4))
             assert certificate.n_observations == due.n_observations
     for n in (2, 7, len(whole.history)):
@@ -336,7 +338,7 @@ def test_minimize_tests_by_the_schedule() -> None:
     assert result.certificate.stop
     assert result.certificate.n_observations == len(result.history)
     assert len(result.history) % 4 == 0
-    seen = [c.n_observations for c in result.certificates if c.terms]
+    seen = [c.n_observations for c in result.certificates if c.test is not None]
     assert seen == [n - n % 4 for n in range(len(result.certificates) - len(seen) + 1, len(result.certificates) + 1)]
 
 

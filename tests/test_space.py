@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import regretstop.spaces._space
 from hypothesis import given
 from hypothesis import strategies as st
 
+import regretstop.spaces._space
 from regretstop.spaces import Categorical, Float, Int, Parameter, Space
 
 # ---------------------------------------------------------------------------------- strategies

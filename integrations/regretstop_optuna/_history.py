@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from regretstop import Certificate, Thinning
-from regretstop.certificate import rounded_up
+from regretstop.prose import rounded_up
 
 _KEPT = Thinning()
 
@@ -32,13 +32,13 @@ class Row:
 
 def row_of(certificate: Certificate, trial: int) -> Row:
     """Return the row of a certificate that was computed after the trial."""
-    left = certificate.terms.get("probability_left")
+    left = certificate.left
     return Row(
         trial,
         certificate.n_observations,
         _upwards(certificate.bound),
         _upwards(certificate.optimality_gap),
-        None if left is None else round(float(left), 4),
+        None if left is None else round(left.probability, 4),
     )
 
 

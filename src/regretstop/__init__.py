@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from regretstop.bound import RegretBound, instantaneous_regret_bound
-    from regretstop.certificate import Certificate
+    from regretstop.certificate import Certificate, ModelReport, Noise, ProbabilityLeft, RiskSpent
     from regretstop.history import Observation
     from regretstop.loop import Result, minimize
     from regretstop.model import (
@@ -64,14 +64,18 @@ __all__ = [
     "Kernel",
     "Matern52",
     "ModelCheck",
+    "ModelReport",
+    "Noise",
     "Observation",
     "OptimalityGap",
     "Paths",
     "PostHoc",
     "Posterior",
+    "ProbabilityLeft",
     "RegretBound",
     "Result",
     "Revisable",
+    "RiskSpent",
     "Rule",
     "SamplingReport",
     "Schedule",
@@ -91,6 +95,10 @@ _HOME = {
     "RegretBound": "bound",
     "instantaneous_regret_bound": "bound",
     "Certificate": "certificate",
+    "ModelReport": "certificate",
+    "Noise": "certificate",
+    "ProbabilityLeft": "certificate",
+    "RiskSpent": "certificate",
     "Observation": "history",
     "Result": "loop",
     "minimize": "loop",

@@ -1,11 +1,13 @@
 """What a stopping rule sees: the fitted model and the data at one moment."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from regretstop.certificate import ModelReport, Noise
 from regretstop.model import ModelCheck, Plateau, Posterior, SamplingReport
 from regretstop.schedule import EVERY_OBSERVATION, Schedule
 from regretstop.search import Maximizer
@@ -73,30 +75,38 @@ class Snapshot:
         inflation = 1.0 if self.check is None else self.check.inflation
         return posterior.noise_std * self.scale / inflation
 
-    def noise_terms(self) -> dict[str, float | int | str]:
-        """Return the largest noise and jitter of the samples, as deviations in the objective's units."""
-        return {
-            "noise_std": max(map(self.noise_std_of, self.posteriors)),
-            "jitter_std": max(p.jitter for p in self.posteriors) ** 0.5 * self.scale,
-        }
+    def noise(self, *posteriors: Posterior) -> Noise:
+        """Return the largest noise and jitter of the given posteriors, of all unless some are given."""
+        chosen = posteriors or self.posteriors
+        return Noise(
+            noise_std=max(map(self.noise_std_of, chosen)),
+            jitter_std=math.sqrt(max(p.jitter for p in chosen)) * self.scale,
+        )
 
-    def model_terms(self) -> dict[str, float | int | str]:
+    @property
+    def later_test(self) -> int | None:
+        """Number of observations at which the next test is due, where that is not after the next observation."""
+        return None if self.next_test == self.n_observations + 1 else self.next_test
+
+    def model_report(self) -> ModelReport:
         """Return what a certificate says about the model: the samples that it is the worst of, and their check."""
-        terms: dict[str, float | int | str] = {"n_samples": len(self.posteriors)}
+        report = ModelReport(n_samples=len(self.posteriors))
         if self.sampling is not None:
-            terms |= {
-                "sampling": "HMC" if self.sampling.fallback is None else "mode",
-                "n_transitions": self.sampling.n_transitions,
-                "n_divergent": self.sampling.n_divergent,
-                "acceptance": self.sampling.acceptance,
-            }
+            report = replace(
+                report,
+                sampling="HMC" if self.sampling.fallback is None else "mode",
+                n_transitions=self.sampling.n_transitions,
+                n_divergent=self.sampling.n_divergent,
+                acceptance=self.sampling.acceptance,
+            )
         if self.check is not None and self.check.n_residuals > 0:
-            terms |= {
-                "n_residuals": self.check.n_residuals,
-                "residual_rms": self.check.rms,
-                "inflation": self.check.inflation,
-            }
-        return terms
+            report = replace(
+                report,
+                n_residuals=self.check.n_residuals,
+                residual_rms=self.check.rms,
+                inflation=self.check.inflation,
+            )
+        return report
 
     def plateau_remark(self) -> str:
         """Return a remark if the worst values look like a penalty; else nothing."""

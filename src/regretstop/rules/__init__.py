@@ -4,11 +4,11 @@ In comes a `Snapshot` of the data and the model; out goes a `Certificate`.
 """
 
 from regretstop.rules._acquisition import AcquisitionThreshold
-from regretstop.rules._base import Rule
+from regretstop.rules._base import Estimate, Rule
 from regretstop.rules._default import check_repeated, resolve_rule
 from regretstop.rules._delta_cb import DeltaCB
 from regretstop.rules._delta_es import DeltaES
-from regretstop.rules._heuristic import Estimate, Heuristic
+from regretstop.rules._heuristic import Heuristic
 from regretstop.rules._optimality_gap import OptimalityGap
 from regretstop.rules._prb import PRB
 from regretstop.rules._remaining import probability_left

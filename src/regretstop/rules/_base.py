@@ -1,16 +1,38 @@
-"""What all rules share: their two numbers, and the certificate that says nothing."""
+"""What all rules share: their two numbers, and how a certificate is made of what they find."""
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from regretstop.certificate import Certificate, Guarantee, Measure, compared
+from regretstop.certificate import Certificate, Guarantee, Measure, Noise, ProbabilityLeft, RiskSpent
 from regretstop.checks import check_between
 from regretstop.gap import Gap
+from regretstop.prose import compared
+from regretstop.rules._remaining import probability_left
 from regretstop.schedule import DEFAULT_SCHEDULE, Schedule
+from regretstop.search import How
 from regretstop.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a rule makes of a snapshot.
+
+    Attributes:
+        bound: In the objective's units.
+        incumbent: Index of x̂ among the snapshot's points.
+        how: How its maximum over the space was obtained.
+        terms: The rule's own numbers behind the bound, in the objective's units.
+        reason: Of the decision, in words, such as why the bound is infinite; None where the bound and ε say it all.
+    """
+
+    bound: float
+    incumbent: int
+    how: How
+    terms: Mapping[str, float]
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -78,6 +100,7 @@ class Rule(ABC):
             n_excluded: Observations that could not.
             guarantee: What a bound would have been.
         """
+        # The only place where one is built: what else a certificate says is put in the place of what this one does not.
         return Certificate(
             rule=type(self).__name__,
             bound=math.inf,
@@ -96,73 +119,71 @@ class Rule(ABC):
             measure=self.measure,
         )
 
-    def _certificate(
-        self,
-        snapshot: Snapshot,
-        gap: Gap | None,
-        *,
-        bound: float,
-        guarantee: Guarantee,
-        incumbent: int,
-        reason: str,
-        terms: Mapping[str, float | int | str],
-    ) -> Certificate:
-        """Return a certificate of the snapshot, with what every rule says of its data and its model.
-
-        Args:
-            snapshot: Without an obstacle.
-            gap: The certified gap that stands beside the bound; None where there is none.
-            bound: In the objective's units.
-            guarantee: What the bound is.
-            incumbent: Index of x̂ among the snapshot's points.
-            reason: Of the decision, in words.
-            terms: The numbers behind the bound.
-        """
-        return Certificate(
-            rule=type(self).__name__,
-            bound=bound,
-            epsilon=float(self.epsilon),
-            delta=float(self.delta),
-            guarantee=guarantee,
-            incumbent=int(snapshot.numbers[incumbent]),
-            incumbent_value=float(snapshot.values[incumbent]),
-            n_observations=snapshot.n_observations,
-            n_excluded=snapshot.n_excluded,
-            optimality_gap=gap.bound * snapshot.scale if gap else math.inf,
-            optimality_gap_guarantee=snapshot.guarantee,
-            optimality_gap_incumbent=int(snapshot.numbers[gap.incumbent]) if gap else None,
-            reason=reason + (snapshot.plateau_remark() if bound >= self.epsilon else "") + snapshot.model_remark(),
-            terms={**terms, **snapshot.model_terms()},
-            measure=self.measure,
-        )
-
-    def _optimal(self, snapshot: Snapshot, optimum: int) -> Certificate:
-        """Return the certificate of a point that is known to be optimal, which needs no model and spends no risk."""
-        trial = int(snapshot.numbers[optimum])
-        return Certificate(
-            rule=type(self).__name__,
-            bound=0.0,
-            epsilon=float(self.epsilon),
-            delta=float(self.delta),
-            guarantee="theorem",
-            incumbent=trial,
-            incumbent_value=float(snapshot.values[optimum]),
-            n_observations=snapshot.n_observations,
-            n_excluded=snapshot.n_excluded,
-            optimality_gap=0.0,
-            optimality_gap_guarantee="theorem",
-            optimality_gap_incumbent=trial,
-            reason="every point of the space was evaluated, without noise",
-            terms={"maximum": "evaluated", "noise_std": 0.0},
-            measure=self.measure,
-        )
-
     def _obstructed(self, snapshot: Snapshot, reason: str) -> Certificate:
         return self.undecided(
             reason,
             n_observations=snapshot.n_observations,
             n_excluded=snapshot.n_excluded,
             guarantee=snapshot.guarantee,
+        )
+
+    def _optimal(self, snapshot: Snapshot, optimum: int) -> Certificate:
+        """Return the certificate of a point that is known to be optimal, which needs no model and spends no risk."""
+        trial = int(snapshot.numbers[optimum])
+        return replace(
+            self._obstructed(snapshot, "every point of the space was evaluated, without noise"),
+            bound=0.0,
+            guarantee="theorem",
+            incumbent=trial,
+            incumbent_value=float(snapshot.values[optimum]),
+            optimality_gap=0.0,
+            optimality_gap_guarantee="theorem",
+            optimality_gap_incumbent=trial,
+            maximum="evaluated",
+            noise=Noise(noise_std=0.0),
+        )
+
+    def _certificate(
+        self,
+        snapshot: Snapshot,
+        found: Estimate,
+        gap: Gap | None,
+        *,
+        guarantee: Guarantee,
+        risk: RiskSpent | None = None,
+        noise: Noise | None = None,
+        left: ProbabilityLeft | None = None,
+    ) -> Certificate:
+        """Return the certificate of what was found in a snapshot, with what every rule says of its data and its model.
+
+        Args:
+            snapshot: Without an obstacle.
+            found: The bound, about which trial, and why.
+            gap: The certified gap that stands beside the bound; None where there is none.
+            guarantee: What the bound is.
+            risk: How δ is spent; None for a rule that does not divide it.
+            noise: Of the model that the bound is from; the largest of all samples unless given.
+            left: The probability that something better remains; the usual estimate unless given.
+        """
+        reason = found.reason or verdict(found.bound, self.epsilon)
+        remark = snapshot.plateau_remark() if found.bound >= self.epsilon else ""
+        return replace(
+            self._obstructed(snapshot, reason + remark + snapshot.model_remark()),
+            bound=found.bound,
+            guarantee=guarantee,
+            incumbent=int(snapshot.numbers[found.incumbent]),
+            incumbent_value=float(snapshot.values[found.incumbent]),
+            optimality_gap=gap.bound * snapshot.scale if gap else math.inf,
+            optimality_gap_guarantee=snapshot.guarantee,
+            optimality_gap_incumbent=int(snapshot.numbers[gap.incumbent]) if gap else None,
+            terms=found.terms,
+            maximum=found.how,
+            risk=risk,
+            model=snapshot.model_report(),
+            noise=noise or snapshot.noise(),
+            left=left or probability_left(snapshot, found.incumbent, self.epsilon),
+            test=snapshot.test,
+            next_test=None if risk is None else snapshot.later_test,
         )
 
 

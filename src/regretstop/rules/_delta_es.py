@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from regretstop.certificate import Measure
 from regretstop.gap import calibrated_gaps
 from regretstop.model import Posterior, Revisable
+from regretstop.rules._base import Estimate
 from regretstop.rules._delta_cb import sqrt_beta_of
-from regretstop.rules._heuristic import Estimate, Heuristic
+from regretstop.rules._heuristic import Heuristic
 from regretstop.search import Maximizer, expected_improvement
 from regretstop.snapshot import Snapshot
 

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, field
 
 from regretstop.bound import RiskLedger
+from regretstop.certificate import RiskSpent
 from regretstop.checks import check_at_least
 from regretstop.rules._base import Rule
 from regretstop.snapshot import Snapshot
@@ -47,29 +48,20 @@ class LedgerRule(Rule):
         return snapshot.obstacle
 
 
-def risk_terms(snapshot: Snapshot, ledger: RiskLedger, *, model_risk: float = 0.0) -> dict[str, float | int | str]:
+def risk_spent(snapshot: Snapshot, ledger: RiskLedger, *, model_risk: float = 0.0) -> RiskSpent:
     """Return what a certificate says about the ledger.
 
     Args:
         snapshot: Of this test.
         ledger: It spends δ, less `model_risk`.
         model_risk: The part of δ that no test spends, because it is the chance that the model itself leaves.
-
-    Returns:
-        "test" is k, "test_risk" the risk that all tests share, "risk" that of this one, "slope_risk" that of the
-        slopes, "risk_spent" all up to this test, "schedule" when tests are made, in words; "next_test" is the number
-        of observations at which the next one is due, where it is not due after the next observation.
     """
     end = "" if snapshot.schedule.limit else ", open-ended" if ledger.horizon is None else f", at most {ledger.horizon}"
-    terms: dict[str, float | int | str] = {
-        "test": snapshot.test,
-        "test_risk": ledger.test_risk,
-        "risk": math.exp(ledger.log_test_risk(snapshot.test)),
-        "slope_risk": ledger.slope_risk,
-        "model_risk": model_risk,
-        "risk_spent": model_risk + ledger.spent(range(1, snapshot.test + 1)),
-        "schedule": snapshot.schedule.words + end,
-    }
-    if snapshot.next_test is not None and snapshot.next_test > snapshot.n_observations + 1:
-        terms["next_test"] = snapshot.next_test
-    return terms
+    return RiskSpent(
+        schedule=snapshot.schedule.words + end,
+        risk=math.exp(ledger.log_test_risk(snapshot.test)),
+        spent=model_risk + ledger.spent(range(1, snapshot.test + 1)),
+        test_risk=ledger.test_risk,
+        slope_risk=ledger.slope_risk,
+        model_risk=model_risk,
+    )

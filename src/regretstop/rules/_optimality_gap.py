@@ -7,9 +7,8 @@ from regretstop.bound import UNKNOWN_SLOPES, ledger_for
 from regretstop.certificate import Certificate
 from regretstop.checks import check_between
 from regretstop.gap import calibrated_gap, certified_gap
-from regretstop.rules._base import verdict
-from regretstop.rules._ledger import LedgerRule, risk_terms
-from regretstop.rules._remaining import probability_left
+from regretstop.rules._base import Estimate
+from regretstop.rules._ledger import LedgerRule, risk_spent
 from regretstop.snapshot import Snapshot
 
 
@@ -51,23 +50,17 @@ class OptimalityGap(LedgerRule):
         gap = certified if self.beta is None else calibrated_gap(snapshot, math.sqrt(self.beta))
         if gap is None:
             return self._obstructed(snapshot, UNKNOWN_SLOPES)
-        bound = gap.bound * snapshot.scale
+        terms = {
+            "sqrt_alpha": gap.sqrt_alpha,
+            "sqrt_eta": gap.sqrt_eta,
+            "grid_error": gap.grid_error * snapshot.scale,
+            "log_n_grid": gap.log_n_grid,
+            "n_L": ledger.n_L,
+        }
         return self._certificate(
             snapshot,
+            Estimate(gap.bound * snapshot.scale, gap.incumbent, gap.how, terms),
             certified,
-            bound=bound,
             guarantee=snapshot.guarantee if self.beta is None else "heuristic",
-            incumbent=gap.incumbent,
-            reason=verdict(bound, self.epsilon),
-            terms={
-                "sqrt_alpha": gap.sqrt_alpha,
-                "sqrt_eta": gap.sqrt_eta,
-                "grid_error": gap.grid_error * snapshot.scale,
-                "log_n_grid": gap.log_n_grid,
-                "maximum": gap.how,
-                "n_L": ledger.n_L,
-                **risk_terms(snapshot, ledger),
-                **snapshot.noise_terms(),
-                **probability_left(snapshot, gap.incumbent, self.epsilon),
-            },
+            risk=risk_spent(snapshot, ledger),
         )

@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc
 
 from regretstop.bound import RiskLedger
-from regretstop.certificate import Certificate
+from regretstop.certificate import Certificate, ProbabilityLeft
 from regretstop.gap import gap_beside
 from regretstop.model import HasPaths
-from regretstop.rules._ledger import LedgerRule, risk_terms
+from regretstop.rules._base import Estimate
+from regretstop.rules._ledger import LedgerRule, risk_spent
 from regretstop.rules._remaining import NO_PATHS, can_draw, path_gaps, path_rng
 from regretstop.snapshot import Snapshot
 
@@ -38,7 +39,7 @@ class PRB(LedgerRule):
     The certificate's bound is a quantile with the same meaning: with probability at least 1 − δ/2 over the model, and
     up to δ/2 for the estimate, f* − f(x̂) is at most the bound. It is the upper confidence limit of the (1 − δ/2)
     quantile from the paths drawn, and infinite where they are too few for one: most tests see after a few dozen paths
-    that too much is left, and stop drawing. `terms["probability_left"]` is the estimate itself.
+    that too much is left, and stop drawing. `left.probability` is the estimate itself.
 
     The guarantee is "heuristic": the limits would hold for independent exact draws, and the paths are draws of an
     approximation, share its frequencies within a round, and have their maxima searched for.
@@ -64,23 +65,20 @@ class PRB(LedgerRule):
         ledger = RiskLedger(0.5 * self.delta, math.inf, self._horizon(snapshot))
         risk = math.exp(ledger.log_test_risk(snapshot.test))
         tally = self._simulate(snapshot, candidates, risk / len(candidates), rng)
-        incumbent = candidates[tally.candidate]
-        gap = gap_beside(snapshot, self.delta, self._horizon(snapshot))
+        found = Estimate(
+            tally.bound,
+            candidates[tally.candidate],
+            snapshot.maximizers[0].how,
+            {"candidates": len(candidates)},
+            self._reason(tally),
+        )
         return self._certificate(
             snapshot,
-            gap,
-            bound=tally.bound,
+            found,
+            gap_beside(snapshot, self.delta, self._horizon(snapshot)),
             guarantee="heuristic",
-            incumbent=incumbent,
-            reason=self._reason(tally),
-            terms={
-                "probability_left": tally.probability_left,
-                "paths": tally.n_paths,
-                "candidates": len(candidates),
-                "maximum": snapshot.maximizers[0].how,
-                **risk_terms(snapshot, ledger, model_risk=0.5 * self.delta),
-                **snapshot.noise_terms(),
-            },
+            risk=risk_spent(snapshot, ledger, model_risk=0.5 * self.delta),
+            left=ProbabilityLeft(probability=tally.probability_left, n_paths=tally.n_paths),
         )
 
     def _simulate(self, snapshot: Snapshot, candidates: list[int], risk: float, rng: np.random.Generator) -> "_Tally":

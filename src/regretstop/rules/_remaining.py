@@ -5,6 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from regretstop.certificate import ProbabilityLeft
 from regretstop.model import HasPaths
 from regretstop.search import maximize_paths
 from regretstop.snapshot import Snapshot
@@ -69,20 +70,17 @@ def path_gaps(
     return np.hstack(gaps)
 
 
-def probability_left(snapshot: Snapshot, incumbent: int, epsilon: float) -> dict[str, float | int | str]:
-    """Return terms for a certificate: the estimated probability that something better by more than ε remains.
+def probability_left(snapshot: Snapshot, incumbent: int, epsilon: float) -> ProbabilityLeft | None:
+    """Return the estimated probability that something better by more than ε remains; None where there are no paths.
 
     Args:
         snapshot: Without an obstacle.
         incumbent: Index of x̂ among the snapshot's points.
         epsilon: ε in the objective's units.
-
-    Returns:
-        "probability_left" and "paths", the number of paths behind it; nothing where there are no paths.
     """
     if not can_draw(snapshot):
-        return {}
+        return None
     trial = snapshot.points[incumbent : incumbent + 1]
     rng = path_rng(snapshot)
     gaps = path_gaps(snapshot, trial, _N_PATHS, epsilon, rng, _N_STARTS, enough=epsilon) * snapshot.scale
-    return {"probability_left": float(np.mean(gaps > epsilon)), "paths": gaps.size}
+    return ProbabilityLeft(probability=float(np.mean(gaps > epsilon)), n_paths=gaps.size)

@@ -24,9 +24,8 @@ from regretstop.certificate import Certificate, Guarantee
 from regretstop.checks import check_between, check_positive
 from regretstop.gap import certified_gap
 from regretstop.model import Posterior
-from regretstop.rules._base import verdict
-from regretstop.rules._ledger import LedgerRule, risk_terms
-from regretstop.rules._remaining import probability_left
+from regretstop.rules._base import Estimate, verdict
+from regretstop.rules._ledger import LedgerRule, risk_spent
 from regretstop.search import Maximizer, Maximum, UpperConfidenceBound
 from regretstop.snapshot import Beta, Snapshot
 from regretstop.spaces import Space
@@ -177,29 +176,24 @@ class UCBbr(LedgerRule):
         elif bound >= self.epsilon and snapshot.plateau is None:  # whose edge can look like noise
             reason += _noise_remark(posterior, regret, snapshot, self.epsilon)
         scale = snapshot.scale
+        terms = {
+            "t": snapshot.n_observations + 1,
+            "query_bound": regret.value * posterior.prior_std * scale,
+            "sqrt_beta": regret.sqrt_beta,
+            "sqrt_eta": regret.sqrt_eta,
+            "sqrt_alpha": regret.sqrt_alpha,
+            "s": regret.s,
+            "posterior_std": query.std * scale,
+            "prior_std": posterior.prior_std * scale,
+            "n_L": ledger.n_L,
+        }
         return self._certificate(
             snapshot,
+            Estimate(bound, incumbent, query.how, terms, reason),
             gap,
-            bound=bound,
             guarantee=guarantee,
-            incumbent=incumbent,
-            reason=reason,
-            terms={
-                "t": snapshot.n_observations + 1,
-                "query_bound": regret.value * posterior.prior_std * scale,
-                "sqrt_beta": regret.sqrt_beta,
-                "sqrt_eta": regret.sqrt_eta,
-                "sqrt_alpha": regret.sqrt_alpha,
-                "s": regret.s,
-                "posterior_std": query.std * scale,
-                "prior_std": posterior.prior_std * scale,
-                "noise_std": snapshot.noise_std_of(posterior),
-                "jitter_std": math.sqrt(posterior.jitter) * scale,
-                "maximum": query.how,
-                "n_L": ledger.n_L,
-                **risk_terms(snapshot, ledger),
-                **probability_left(snapshot, incumbent, self.epsilon),
-            },
+            risk=risk_spent(snapshot, ledger),
+            noise=snapshot.noise(posterior),
         )
 
 

@@ -73,7 +73,7 @@ def test_a_finite_space_is_certified_with_any_kernel(known: bool, beta: Any) -> 
     assert result.certificate.stop
     assert result.certificate.guarantee == "model"
     assert result.value <= result.certificate.bound < 0.2
-    assert result.certificate.terms["maximum"] == "enumerated"
+    assert result.certificate.maximum == "enumerated"
 
 
 def test_a_finite_space_with_a_declared_kernel_is_a_theorem() -> None:

@@ -11,7 +11,7 @@ from optuna.trial import TrialState
 from regretstop_optuna import GPUCBSampler, RegretBoundCallback, certificate_of, should_stop
 
 from regretstop import AcquisitionThreshold, DeltaCB, DeltaES, GaussianProcess, Matern52, OptimalityGap, UCBbr
-from regretstop.certificate import rounded_up
+from regretstop.prose import rounded_up
 from tests.integrations.optuna.objectives import bumps, parabola, table
 
 
@@ -188,7 +188,7 @@ def test_samples_of_the_hyperparameters_reach_the_certificate(of):
     certificate = certificate_of(study)
     assert certificate is not None
     assert certificate.n_observations == 12
-    assert (certificate.terms["n_samples"], certificate.terms["sampling"]) == (8, "HMC")
+    assert (certificate.model.n_samples, certificate.model.sampling) == (8, "HMC")
     assert certificate.guarantee == "model"
 
 
@@ -223,7 +223,7 @@ def test_a_finite_space_is_certified_exactly():
     certificate = certificate_of(study)
     assert certificate is not None
     assert certificate.stop
-    assert certificate.terms["maximum"] == "enumerated"
+    assert certificate.maximum == "enumerated"
     assert study.trials[certificate.incumbent].params == {"k": 0}
 
 

@@ -22,7 +22,7 @@ def test_a_finished_study_gets_one_test_with_all_the_risk():
     before = dict(study.user_attrs)
     certificate = certificate_of(study, OptimalityGap(epsilon=1.0, schedule=PostHoc()))
     assert certificate.n_observations == 20
-    assert certificate.terms["risk_spent"] == pytest.approx(0.05)
+    assert certificate.risk.spent == pytest.approx(0.05)
     assert certificate.bound < certificate_of(study).bound
     assert certificate == certificate_of(study, OptimalityGap(epsilon=1.0, schedule=PostHoc()))
     assert study.user_attrs == before

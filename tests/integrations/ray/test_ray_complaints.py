@@ -215,4 +215,4 @@ def test_repeats_are_not_taken_for_free_of_noise():
     stopper.stop_all()
     certificate = certificate_of(stopper)
     assert (certificate.n_observations, certificate.n_excluded) == (14, 1)
-    assert certificate.terms["noise_std"] > 0.005
+    assert certificate.noise.noise_std > 0.005

@@ -64,7 +64,7 @@ def test_samples_of_the_hyperparameters(tmp_path):
     )
     certificate = certificate_of(results)
     assert (len(results), certificate.n_observations) == (9, 9)
-    assert (certificate.terms["n_samples"], certificate.terms["sampling"]) == (8, "HMC")
+    assert (certificate.model.n_samples, certificate.model.sampling) == (8, "HMC")
 
 
 def test_a_conditional_space_is_refused_before_the_first_trial(tmp_path):

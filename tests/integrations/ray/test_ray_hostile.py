@@ -100,7 +100,7 @@ def test_a_small_finite_space_is_certified_by_enumeration():
     configs = run(search, 30, f=lambda c: 2.0 * (c["a"] == "q") + c["b"])
     assert {(c["a"], c["b"]) for c in configs} == {("p", 0), ("p", 1), ("q", 0), ("q", 1)}
     assert stopper.stop_all()
-    assert certificate_of(stopper).terms["maximum"] == "evaluated"
+    assert certificate_of(stopper).maximum == "evaluated"
     assert certificate_of(stopper).incumbent_value == 0.0
 
 

@@ -27,7 +27,7 @@ def test_a_finished_experiment_gets_one_test_with_all_the_risk(tmp_path):
     certificates = [certificate_of(source, rule) for source in (search, restored)]
     assert certificates[0] == certificates[1]
     assert certificates[0].trial_id == f"trial-{certificates[0].incumbent}"
-    assert certificates[0].terms["risk_spent"] == pytest.approx(0.05)
+    assert certificates[0].risk.spent == pytest.approx(0.05)
     assert certificates[0].bound < certificate_of(search, OptimalityGap(epsilon=1e-3)).bound
     assert record_of(search.log) == kept
 

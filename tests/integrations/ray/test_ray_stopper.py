@@ -55,8 +55,8 @@ def test_samples_of_the_hyperparameters_reach_the_certificate(kind):
         stopper = RegretBoundStopper(search, rule=rule)
         run(search, 8)
     assert stopper.stop_all() is False
-    terms = certificate_of(stopper).terms
-    assert (terms["n_samples"], terms["sampling"]) == (8, "HMC")
+    model = certificate_of(stopper).model
+    assert (model.n_samples, model.sampling) == (8, "HMC")
 
 
 @pytest.mark.parametrize("kind", ["alone", "with the searcher"])

@@ -84,7 +84,7 @@ def test_a_small_space_is_left_when_it_is_known():
     result = gp_minimize(table, [(0, 5)], n_calls=60, n_initial_points=6, random_state=0, callback=stopper)
     assert len(result.x_iters) < 60
     assert result.fun == 0.0
-    assert stopper.certificate.terms["maximum"] == "enumerated"
+    assert stopper.certificate.maximum == "enumerated"
 
 
 def test_points_given_with_their_values_are_not_evaluated_again():
@@ -151,7 +151,7 @@ def test_a_grid_that_seems_converged_is_left_when_its_bound_says_so():
         if stopper(optimizer.tell(points[k], f(points[k]))):
             break
     assert stopper.certificate.n_observations < 100
-    assert stopper.certificate.terms["maximum"] == "enumerated"
+    assert stopper.certificate.maximum == "enumerated"
     assert stopper.certificate.incumbent_value <= 1.0  # the least value is 0, and ε is 1
 
 

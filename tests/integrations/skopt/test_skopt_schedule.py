@@ -51,4 +51,4 @@ def test_a_finished_search_gets_one_test_with_all_the_risk():
         stopper(result)
         bounds.append(stopper.certificate.bound)
     assert bounds[1] < bounds[0]
-    assert stopper.certificate.terms["risk_spent"] == pytest.approx(0.05)
+    assert stopper.certificate.risk.spent == pytest.approx(0.05)

@@ -216,12 +216,12 @@ def test_it_says_what_the_core_says_of_the_same_data():
 def test_samples_of_the_hyperparameters_reach_the_certificate():
     stopper = gap(0.3, surrogate=GaussianProcess(hyperparameters="posterior"))
     stopper(line_result(12))
-    assert (stopper.certificate.terms["n_samples"], stopper.certificate.terms["sampling"]) == (8, "HMC")
+    assert (stopper.certificate.model.n_samples, stopper.certificate.model.sampling) == (8, "HMC")
     assert stopper.certificate.guarantee == "model"
     running = gap(1e-9, surrogate=GaussianProcess(hyperparameters="posterior"))
     gp_minimize(parabola, LINE, n_calls=12, n_initial_points=6, random_state=0, callback=running)
     assert len(running.certificates) == running.certificate.n_observations == 12
-    assert (running.certificate.terms["n_samples"], running.certificate.terms["sampling"]) == (8, "HMC")
+    assert (running.certificate.model.n_samples, running.certificate.model.sampling) == (8, "HMC")
 
 
 def test_a_declared_model_gives_the_theorem():

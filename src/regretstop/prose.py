@@ -1,0 +1,171 @@
+"""The words of a certificate, and of its numbers: fewer digits never claim more."""
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from regretstop.certificate import Certificate, Guarantee
+
+_QUANTITY = {
+    "regret": "the regret of",
+    "regret change": "the last change of the expected regret at",
+    "expected improvement": "the expected improvement on",
+}
+_ASSUMPTION = {
+    "theorem": "given the kernel and the noise you declared",
+    "model": "given the fitted model (its hyperparameters were estimated from the data)",
+}
+
+
+def summary(certificate: "Certificate") -> str:
+    """Return in one line what was decided, for a log."""
+    rule, bound = certificate.rule, certificate.bound
+    quantity, after = _QUANTITY[certificate.measure], f"after {certificate.n_observations} evaluations"
+    if not math.isfinite(bound):
+        return f"{rule} says nothing of {quantity} any trial {after}: {certificate.reason}."
+    says = "estimates" if certificate.guarantee == "heuristic" else "certifies"
+    value = "unknown" if certificate.incumbent_value is None else f"{certificate.incumbent_value:.6g}"
+    said_bound, said_epsilon = compared(bound, certificate.epsilon)
+    return (
+        f"{rule} {says} that {quantity} trial {certificate.incumbent} (value {value}) is at most "
+        f"{said_bound}{' <' if certificate.stop else ', not below'} epsilon = {said_epsilon} "
+        f"(delta = {certificate.delta:.4g}, guarantee: {certificate.guarantee}) {after}."
+        + "".join(f" {sentence}" for sentence in _left(certificate, "epsilon"))
+    )
+
+
+def text(certificate: "Certificate") -> str:
+    """Return what is certified, in a few lines."""
+    decision = "Stop" if certificate.stop else "Go on"
+    lines = [f"{decision} ({certificate.rule}, ε = {certificate.epsilon:.4g}): {certificate.reason}"]
+    lines += _statement(certificate)
+    # The gap would only repeat the statement where the rule is the gap itself.
+    same = (certificate.bound, certificate.guarantee, certificate.incumbent) == (
+        certificate.optimality_gap,
+        certificate.optimality_gap_guarantee,
+        certificate.optimality_gap_incumbent,
+    )
+    if not same:
+        lines.append(_gap_statement(certificate))
+    if certificate.maximum == "searched" and math.isfinite(certificate.optimality_gap):
+        lines.append("It rests on a maximum over the space that was searched for, not enumerated.")
+    lines += _left(certificate, "ε")
+    lines += _risk(certificate)
+    n = certificate.n_observations
+    due = "" if certificate.next_test is None else f"; the next test is due at {certificate.next_test}"
+    lines.append(
+        f"Based on {n} {'observation' if n == 1 else 'observations'}; {certificate.n_excluded} left out "
+        f"(failed, not finite or outside the space){due}."
+    )
+    return "\n".join(lines)
+
+
+def _statement(certificate: "Certificate") -> list[str]:
+    if not math.isfinite(certificate.bound):
+        return ["Nothing can be said yet about how far the best trial is from the optimum."]
+    trial = "the incumbent" if certificate.incumbent is None else f"trial {certificate.incumbent}"
+    if certificate.incumbent_value is not None:
+        trial += f" (observed value {rounded(certificate.incumbent_value)})"
+    if certificate.measure != "regret":
+        return _signal(certificate, trial)
+    claim = f"the optimum is at most {rounded_up(certificate.bound)} better than"
+    if certificate.maximum == "evaluated":
+        return [f"Given that there is no noise, as you declared, {claim} {trial}."]
+    if certificate.guarantee == "heuristic":
+        return [f"The rule estimates that {claim} {trial};", "no proof at these settings."]
+    return [
+        f"With probability at least {_confidence(certificate.delta)}, "
+        f"{_assumption(certificate, certificate.guarantee)},",
+        f"{claim} {trial}.",
+    ]
+
+
+def _signal(certificate: "Certificate", trial: str) -> list[str]:
+    """Return what a bound says that is not about the regret itself, and that it is not."""
+    bound = rounded_up(certificate.bound)
+    if certificate.measure == "regret change":
+        says = f"The rule estimates that the last observation changed the expected regret by at most {bound};"
+        return [says, f"that does not bound the regret of {trial}, and there is no proof at these settings."]
+    return [
+        f"The model expects one more evaluation to improve on {trial} by at most {bound};",
+        "that does not bound how much better the optimum is, and there is no proof at these settings.",
+    ]
+
+
+def _left(certificate: "Certificate", epsilon: str) -> list[str]:
+    """Return a sentence on what may be left to find, none where it was not estimated, as in older certificates."""
+    left = certificate.left
+    if left is None:
+        return []
+    return [
+        f"Estimated probability that something better by more than {epsilon} remains: {left.probability:.2g} "
+        f"({left.n_paths} posterior paths)."
+    ]
+
+
+def _risk(certificate: "Certificate") -> list[str]:
+    """Return how δ is spent; nothing where no ledger was kept, as in older certificates."""
+    risk = certificate.risk
+    if risk is None:
+        return []
+    shares = (
+        (risk.slope_risk, "for the slopes"),
+        (risk.model_risk, "left by the model"),
+        (risk.test_risk, f"for {risk.schedule}"),
+    )
+    parts = [f"{rounded(share)} {words}" for share, words in shares if share]
+    return [
+        f"Risk: δ = {certificate.delta:.4g} = {' + '.join(parts)}; this was test {certificate.test} "
+        f"with {rounded(risk.risk)}; {rounded(risk.spent)} spent so far."
+    ]
+
+
+def _gap_statement(certificate: "Certificate") -> str:
+    if not math.isfinite(certificate.optimality_gap):
+        return "Certified optimality gap: none."
+    words = f"at most {rounded_up(certificate.optimality_gap)}"
+    if certificate.optimality_gap_incumbent is not None:
+        words += f" for trial {certificate.optimality_gap_incumbent}"
+    if certificate.optimality_gap_guarantee == "heuristic":
+        return f"Optimality gap: {words}; no proof at these settings."
+    return (
+        f"Certified optimality gap: {words}, with probability at least "
+        f"{_confidence(certificate.delta)},\n{_assumption(certificate, certificate.optimality_gap_guarantee)}."
+    )
+
+
+def _assumption(certificate: "Certificate", guarantee: "Guarantee") -> str:
+    noise = certificate.noise
+    if noise is None or not noise.jitter_std > 0.0:
+        return _ASSUMPTION[guarantee]
+    return f"{_ASSUMPTION[guarantee]} and noise of deviation {rounded(noise.jitter_std)} on top, against rounding"
+
+
+def _digits(value: Decimal, rounding: str, digits: int = 4) -> str:
+    return f"{float(Context(prec=digits, rounding=rounding).plus(value)):.{digits}g}"
+
+
+def rounded(value: float) -> str:
+    """Return a number in four digits."""
+    return _digits(Decimal(repr(float(value))), ROUND_HALF_EVEN)
+
+
+def rounded_up(bound: float) -> str:
+    """Return a bound in four digits; upwards, since fewer digits must not claim more."""
+    return _digits(Decimal(repr(float(bound))), ROUND_CEILING)
+
+
+def compared(bound: float, epsilon: float) -> tuple[str, str]:
+    """Return a finite bound, rounded up, and ε in as many digits, at least four, as show which is the smaller one."""
+    one, other = (Decimal(repr(float(value))) for value in (bound, epsilon))
+    for digits in range(4, 17):
+        said = _digits(one, ROUND_CEILING, digits), _digits(other, ROUND_HALF_EVEN, digits)
+        if (float(said[0]) < float(said[1])) == (one < other):
+            return said
+    return repr(float(bound)), repr(float(epsilon))
+
+
+def _confidence(delta: float) -> str:
+    """Return 1 − δ in four digits; downwards, since fewer digits must not claim more."""
+    return _digits(1 - Decimal(repr(float(delta))), ROUND_FLOOR)
