@@ -34,6 +34,8 @@ _ALL_NOISE, _NO_NOISE = math.log(0.7), math.log(1e-3)
 _N_DRAWS = 6
 # The posterior's covariance at the start of a descent, as a share of the prior's.
 _CURVED = 0.1
+# Up to here modes come up between one checkpoint and the next, and a search is cheap: every number is a checkpoint.
+_FEW = 32
 # So many modes are carried from a checkpoint, and none whose −log density is so much above the best: on Ackley-3 a mode
 # made up for 25 within 14 observations.
 _MOST_MODES, _WITHIN = 4, 50.0
@@ -80,9 +82,9 @@ class Estimator:
     """Estimates hyperparameters, the same from the same observations whatever was estimated before.
 
     The density has several modes as soon as noise and a short lengthscale explain the same values, and which is best
-    changes. At checkpoints (8·2^(j/4) observations, at which the model check estimates anyway) they are searched for
-    from fixed starts and from the modes at the checkpoint before. In between the best few of the last checkpoint are
-    moved to the present density. Samples are carried on from those at 8, 16, 32, … observations.
+    changes. At checkpoints (8·2^(j/4) observations, at which the model check estimates anyway) and up to 32 they are
+    searched for from fixed starts and from the modes at the checkpoint before. In between the best few of the last
+    checkpoint are moved to the present density. Samples are carried on from those at 8, 16, 32, … observations.
 
     Args:
         kernel: The kernel family.
@@ -119,7 +121,7 @@ class Estimator:
         """Return the best few modes, searched for at the last checkpoint and moved to where they are now."""
         n = len(part.values)
         checkpoint = last_checkpoint(n)
-        if checkpoint is None or checkpoint == n:
+        if checkpoint is None or checkpoint == n or n <= _FEW:
             return _remembered(self._searched, part, self._search)
         modes = _remembered(self._searched, part.first(checkpoint), self._search)
         return find_modes(self._density(part), modes.points, modes.metrics)
@@ -161,9 +163,8 @@ class Estimator:
         return chains, summary_of(None, chains)
 
     def _run_chains(self, part: Part, mode: Array | None = None) -> Samples:
-        if mode is None:
-            mode = self._modes(part).points[0]
-        return run_chains(*self._sampled_density(part, mode), self._n_samples, seed=len(part.values))
+        theta: Array = self._modes(part).points[0] if mode is None else mode
+        return run_chains(*self._sampled_density(part, theta), self._n_samples, seed=len(part.values))
 
     def _density(
         self, part: Part, *, noise_std: float | None = None, least_noise: float = 0.0
