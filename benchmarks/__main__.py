@@ -61,12 +61,13 @@ def model_check(
 
 
 @app.command()
-def modes() -> None:
-    """What searching for the modes of the hyperparameters changed, along stored points; then writes the report."""
-    from benchmarks import modes, report
+def modes(
+    seeds: Annotated[int, typer.Option(min=1, max=3, help="Stored paths of each problem.")] = 1,
+) -> None:
+    """What searching for the modes of the hyperparameters changed, along stored points."""
+    from benchmarks.modes import run
 
-    modes.run()
-    report.write()
+    run(seeds)
 
 
 @app.command()

@@ -60,9 +60,9 @@ def real() -> list[History]:
     return [_real(path) for path in sorted((DATA / "real").glob("*.json"))]
 
 
-def recorded() -> list[History]:
-    """Return the histories of the benchmark's problems."""
-    return [_recorded(record) for record in read(DATA / "histories.jsonl.gz")]
+def recorded(seeds: int = 3) -> list[History]:
+    """Return the histories of the benchmark's problems, so many of each."""
+    return [_recorded(record) for record in read(DATA / "histories.jsonl.gz") if record["seed"] < seeds]
 
 
 def _real(path: Path) -> History:

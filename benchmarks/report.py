@@ -9,7 +9,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from benchmarks.records import RESULTS
-from benchmarks.sections import coverage, draws, misspecified, model_check, paper, samplers, times
+from benchmarks.sections import coverage, draws, misspecified, model_check, modes, paper, samplers, times
 from benchmarks.sections.section import Section
 from benchmarks.tables import table
 
@@ -20,6 +20,7 @@ SECTIONS: tuple[Callable[[Path], Section | None], ...] = (
     coverage.section,
     samplers.section,
     paper.section,
+    modes.section,
     model_check.section,
     times.section,
 )

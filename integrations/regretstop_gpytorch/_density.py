@@ -1,5 +1,5 @@
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
-"""The hyperparameters of highest posterior density: `regretstop.likelihood` for any kernel, by autograd."""
+"""The hyperparameters of highest posterior density: `regretstop.model` for any kernel, by autograd."""
 
 import math
 

@@ -1,7 +1,7 @@
 """The model: what observations say of the objective.
 
-In come encoded points and values of the maximised objective; out goes a `Fit`, posteriors with mean and deviation at any
-point, samples of whole paths, and how far the model was off before.
+In come encoded points and values of the maximised objective; out goes a `Fit`: posteriors with mean and deviation at
+any point, samples of whole paths, and how far the model was off before.
 """
 
 from regretstop.model._gaussian_process import GaussianProcess

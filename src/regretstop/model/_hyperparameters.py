@@ -41,6 +41,8 @@ _ALL_NOISE, _NO_NOISE = math.log(0.7), math.log(1e-3)
 _N_DRAWS = 6
 # The posterior's covariance at the start of a descent, as a share of the prior's.
 _CURVED = 0.1
+# Up to here modes come up between one checkpoint and the next, and a search is cheap: every number is a checkpoint.
+_FEW = 32
 # So many modes are carried from a checkpoint, and none whose −log density is so much above the best: on Ackley-3 a mode
 # made up for 25 within 14 observations.
 _MOST_MODES, _WITHIN = 4, 50.0
@@ -87,9 +89,9 @@ class HyperparameterEstimator:
     """Estimates hyperparameters, the same from the same observations whatever was estimated before.
 
     The density has several modes as soon as noise and a short lengthscale explain the same values, and which is best
-    changes. At checkpoints (8·2^(j/4) observations, at which the model check estimates anyway) they are searched for
-    from fixed starts and from the modes at the checkpoint before. In between the best few of the last checkpoint are
-    moved to the present density. Samples are carried on from those at 8, 16, 32, … observations.
+    changes. At checkpoints (8·2^(j/4) observations, at which the model check estimates anyway) and up to 32 they are
+    searched for from fixed starts and from the modes at the checkpoint before. In between the best few of the last
+    checkpoint are moved to the present density. Samples are carried on from those at 8, 16, 32, … observations.
 
     Args:
         kernel: The kernel family.
@@ -126,7 +128,7 @@ class HyperparameterEstimator:
         """Return the best few modes, searched for at the last checkpoint and moved to where they are now."""
         n = len(part.values)
         checkpoint = last_checkpoint(n)
-        if checkpoint is None or checkpoint == n:
+        if checkpoint is None or checkpoint == n or n <= _FEW:
             return _remembered(self._searched, part, self._search)
         modes = _remembered(self._searched, part.first(checkpoint), self._search)
         return find_modes(self._density(part), modes.points, modes.metrics)
@@ -168,9 +170,8 @@ class HyperparameterEstimator:
         return chains, summary_of(None, chains)
 
     def _run_chains(self, part: TrainingData, mode: Array | None = None) -> SampledChains:
-        if mode is None:
-            mode = self._modes(part).points[0]
-        return run_chains(*self._sampled_density(part, mode), self._n_samples, seed=len(part.values))
+        theta: Array = self._modes(part).points[0] if mode is None else mode
+        return run_chains(*self._sampled_density(part, theta), self._n_samples, seed=len(part.values))
 
     def _density(
         self, part: TrainingData, *, noise_std: float | None = None, least_noise: float = 0.0
@@ -197,9 +198,10 @@ class HyperparameterEstimator:
 def _remembered(memory: dict[int, tuple[bytes, T]], part: TrainingData, compute: Callable[[TrainingData], T]) -> T:
     """Return what was computed from the same observations before, if it was the last from so many."""
     size, key = len(part.values), part.digest()
-    if size not in memory or memory[size][0] != key:
-        memory[size] = (key, compute(part))
-    return memory[size][1]
+    found = memory.get(size)
+    if found is None or found[0] != key:  # another thread may write there, too
+        found = memory[size] = (key, compute(part))
+    return found[1]
 
 
 def thinned(n: int) -> slice:
