@@ -7,12 +7,10 @@ from contextlib import contextmanager
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from regretstop.array import Array
 from regretstop.model import MOST_ROUNDING, jitters
-
-Array = NDArray[np.float64]
 
 # In float32 there is only the search for hyperparameters, and the jitter has to stay below what noise there may be.
 _MOST_ROUNDING = {torch.float64: MOST_ROUNDING, torch.float32: 1e3}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from regretstop.array import Array
 from regretstop.model import Fit
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from gpytorch.means import Mean
 
     from regretstop_gpytorch._modules import Build
-
-Array = NDArray[np.float64]
 
 
 class GPyTorchSurrogate:

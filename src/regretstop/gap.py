@@ -13,8 +13,8 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from regretstop.array import Array
 from regretstop.bound import (
     MATCHED,
     RiskLedger,
@@ -28,8 +28,6 @@ from regretstop.bound import (
 from regretstop.normal import upper_quantile
 from regretstop.search import How, Maximizes, UpperConfidenceBound, coarse_maximizers, worst_of
 from regretstop.snapshot import Snapshot
-
-Array = NDArray[np.float64]
 
 # Keeps δ/n_L for slopes in the certified gap that stands beside the bound of a rule without slopes.
 _N_L_BESIDE = 10.0

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from regretstop.array import Array
 from regretstop.spaces import SAME_POINT, Space
 
 
@@ -53,9 +54,6 @@ def same_params(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
         return one.keys() == other.keys() and all(one[k] is other[k] or bool(one[k] == other[k]) for k in one)
     except (TypeError, ValueError):
         return False
-
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -8,18 +8,18 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from regretstop.array import Array
 from regretstop.certificate import Certificate
 from regretstop.checks import as_float, check_at_least, check_between, check_number_or
 from regretstop.history import EncodedHistory, HistoryEncoder, Observation, n_common, same_params
 from regretstop.model import Fit, GaussianProcess, Surrogate, all_equal, plateau_of
-from regretstop.propose import initial_point, query
+from regretstop.propose import initial_point, next_point
 from regretstop.rules import Rule
 from regretstop.schedule import EVERY_OBSERVATION, Due, Schedule
 from regretstop.search import NOTHING, Maximizer, SearchModel, Visited, exceeding_point, repeats_agree
 from regretstop.snapshot import Beta, Snapshot
 from regretstop.spaces import Space
 
-Array = NDArray[np.float64]
 Direction = Literal["maximize", "minimize"]
 
 # With fewer observations no posterior says anything.
@@ -312,7 +312,7 @@ class GPUCB:
             point = exceeding_point(fitted.maximizers, fitted.inside, epsilon, rng, closed)
             if point is not None:
                 return point
-        return query(fitted, self.snapshot(), visited, repeats=repeats)
+        return next_point(fitted, self._beta, len(data.values), self.snapshot, visited, repeats=repeats)
 
 
 def check_search(

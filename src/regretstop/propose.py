@@ -1,11 +1,12 @@
 """The next point: of a Sobol sequence as long as little is known, then the maximiser of μ + √β σ."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from regretstop.array import Array
 from regretstop.bound import (
     RiskLedger,
     grid_for,
@@ -16,11 +17,9 @@ from regretstop.bound import (
     theory_sqrt_beta,
 )
 from regretstop.gap import Gap, certified_gap
-from regretstop.search import Maximizer, SearchModel, UpperConfidenceBound, Visited, is_worth_repeating
-from regretstop.snapshot import Snapshot
+from regretstop.search import SearchModel, UpperConfidenceBound, Visited, is_worth_repeating
+from regretstop.snapshot import Beta, Snapshot
 from regretstop.spaces import Space, sobol_points
-
-Array = NDArray[np.float64]
 
 # The risk behind the widths of beta="theory" and "matched" when the sampler asks for the next point; a rule uses
 # its own δ. It changes where the sampler looks, never what a certificate says.
@@ -28,55 +27,60 @@ _DELTA = 0.05
 _N_L = 10.0
 
 
-def query(fitted: SearchModel, snapshot: Snapshot, visited: Visited, *, repeats: bool) -> Array:
-    """Return the encoded query, shape (d,).
+def next_point(
+    model: SearchModel, beta: Beta, n: int, snapshot: Callable[[], Snapshot], visited: Visited, *, repeats: bool
+) -> Array:
+    """Return the encoded point to evaluate next, shape (d,).
 
     Args:
-        fitted: The model, with what keeps the query away from evaluations that have no value yet.
-        snapshot: Of the completed observations; β is the snapshot's.
+        model: The model, with what keeps the point away from evaluations that have no value yet.
+        beta: β of the acquisition.
+        n: Number of completed observations.
+        snapshot: Returns the snapshot of these, which only beta="matched" needs.
         visited: What was evaluated, or is being. Where the maximiser is among it and is not worth repeating, the best
             point that is not takes its place, as long as there is one.
         repeats: Whether a repeat can tell anything.
     """
-    point, width = _query(fitted, snapshot)
+    point, width = _maximiser(model, beta, n, snapshot)
     if not visited.among(point[None])[0]:
         return point
-    new = fitted.chooser.maximize_new(UpperConfidenceBound(width), visited)
+    new = model.chooser.maximize_new(UpperConfidenceBound(width), visited)
     if new is None:
         return point
-    others = np.vstack([fitted.inside, new.point])
-    if repeats and is_worth_repeating(fitted.chooser.posterior, point, others, width):
+    others = np.vstack([model.inside, new.point])
+    if repeats and is_worth_repeating(model.chooser.posterior, point, others, width):
         return point
     return new.point
 
 
-def _query(fitted: SearchModel, snapshot: Snapshot) -> tuple[Array, float]:
-    """Return the query, shape (d,), and √β of the acquisition that it maximises."""
-    if snapshot.beta == "matched" and snapshot.obstacle is None:
-        gap = _matched(fitted, snapshot)
+def _maximiser(model: SearchModel, beta: Beta, n: int, snapshot: Callable[[], Snapshot]) -> tuple[Array, float]:
+    """Return the maximiser of the acquisition, shape (d,), and its √β."""
+    if beta == "matched":
+        gap = _matched(model, snapshot())
         if gap is not None and gap.query is not None:
             return gap.query, gap.sqrt_alpha
-    width = _sqrt_beta(fitted.chooser, snapshot)
-    return fitted.chooser.maximize(UpperConfidenceBound(width)).point, width
+    width = math.sqrt(beta) if not isinstance(beta, str) else _theory_width(model, n)
+    return model.chooser.maximize(UpperConfidenceBound(width)).point, width
 
 
-def _matched(fitted: SearchModel, snapshot: Snapshot) -> Gap | None:
+def _matched(model: SearchModel, snapshot: Snapshot) -> Gap | None:
     """Return the certified gap, with the maximiser that keeps it open; None where there is no gap."""
-    maximizers = fitted.maximizers
-    seen = replace(snapshot, maximizers=maximizers, posteriors=tuple(maximizer.posterior for maximizer in maximizers))
-    return certified_gap(seen, _ledger(snapshot.space))
+    if snapshot.obstacle is not None:
+        return None
+    maximizers = model.maximizers
+    seen = replace(snapshot, maximizers=maximizers, posteriors=tuple(each.posterior for each in maximizers))
+    return certified_gap(seen, _ledger(model.space))
 
 
-def _sqrt_beta(maximizer: Maximizer, snapshot: Snapshot) -> float:
-    if not isinstance(snapshot.beta, str):
-        return math.sqrt(snapshot.beta)
-    space = snapshot.space
+def _theory_width(model: SearchModel, n: int) -> float:
+    """Return √β_t of the paper's theory for the query after n observations."""
+    space, posterior = model.space, model.chooser.posterior
     dim = int(np.sum(sloped_axes(space)))
     reach = 0.0
-    if dim and slopes_are_known(space, maximizer.posterior):
-        slopes = grid_for(space, maximizer.posterior, _ledger(space).slope_risk).slopes
+    if dim and slopes_are_known(space, posterior):
+        slopes = grid_for(space, posterior, _ledger(space).slope_risk).slopes
         reach = dim * math.exp(float(np.mean(np.log(slopes))))
-    return theory_sqrt_beta(snapshot.n_observations + 1, dim, _DELTA, reach, log_n_exact(space))
+    return theory_sqrt_beta(n + 1, dim, _DELTA, reach, log_n_exact(space))
 
 
 def _ledger(space: Space) -> RiskLedger:

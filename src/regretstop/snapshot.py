@@ -7,13 +7,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from regretstop.array import Array
 from regretstop.certificate import ModelReport, Noise
 from regretstop.model import ModelCheck, Plateau, Posterior, SamplingReport
 from regretstop.schedule import EVERY_OBSERVATION, Schedule
 from regretstop.search import Maximizer
 from regretstop.spaces import Space
 
-Array = NDArray[np.float64]
 Beta = float | Literal["theory", "matched"]
 
 

@@ -8,13 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from regretstop.array import Array
 from regretstop.bound._slopes import log_n_exact, sloped_axes, slopes_of
 from regretstop.model import Posterior
 from regretstop.spaces import Space
-
-Array = NDArray[np.float64]
 
 LogGrid = Callable[[float], tuple[float, float]]
 """x ↦ (log |𝔻|, its derivative) for the grid with error e^(−x)."""

@@ -6,10 +6,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from regretstop.array import Array
 from regretstop.model import Kernel, Posterior
 from regretstop.spaces import Space
-
-Array = NDArray[np.float64]
 
 # A discrete numeric axis with at most this many values needs no slope: all its values are grid points.
 _EXACT_UP_TO = 1000

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from regretstop.array import Array
+
 Function = Callable[[Array], tuple[Array, Array]]
 """Values, shape (k,), and gradients, shape (k, d), at points of shape (k, d)."""
 

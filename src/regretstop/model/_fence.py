@@ -1,9 +1,8 @@
 """How low a value has to be for a disaster, and which differences are none."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from regretstop.array import Array
 
 # Differences below this fraction of the values' own size are rounding, not information.
 _ROUNDING = 1e-12

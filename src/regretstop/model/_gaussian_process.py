@@ -7,6 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from regretstop.array import Array
 from regretstop.checks import check_at_least, check_between, check_number_or
 from regretstop.model._hyperparameters import MOST_NOISE, HyperparameterEstimator, TrainingData, thinned
 from regretstop.model._kernels import Embedding, Kernel, Matern52
@@ -17,8 +18,6 @@ from regretstop.model._protocols import Fit, Treatment
 from regretstop.model._repeats import merge_duplicates
 from regretstop.model._sampling import SamplingReport
 from regretstop.model._standardize import Standardized, standardize
-
-Array = NDArray[np.float64]
 
 
 class GaussianProcess:

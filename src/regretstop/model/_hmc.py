@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from regretstop.array import Array
+
 Target = Callable[[Array], tuple[Array, Array]]
 """Negative log densities, shape (k,), and their gradients, shape (k, d), at positions of shape (k, d)."""
 

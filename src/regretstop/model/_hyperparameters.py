@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from regretstop.array import Array
 from regretstop.model._descent import Minima, descend
 from regretstop.model._hmc import Chains
 from regretstop.model._kernels import Embedding, Kernel
@@ -24,7 +24,6 @@ from regretstop.model._sampling import (
 )
 from regretstop.model._standardize import standardize
 
-Array = NDArray[np.float64]
 T = TypeVar("T")
 
 # Bounds of the search: wide enough that only the priors matter, tight enough that nothing overflows.

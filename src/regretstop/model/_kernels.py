@@ -17,9 +17,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from regretstop.array import Array
 from regretstop.checks import check_positive
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

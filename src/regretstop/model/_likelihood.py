@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 from scipy.linalg import blas
 from scipy.spatial.distance import cdist
 
+from regretstop.array import Array
 from regretstop.model._kernels import Embedding, Kernel
 from regretstop.model._linalg import MOST_ROUNDING, cholesky, enough_jitter, matmul
 from regretstop.model._repeats import merge_duplicates
-
-Array = NDArray[np.float64]
 
 LENGTHSCALE_PRIOR = (math.log(0.5), 1.0)
 PRIOR_STD_PRIOR = (0.0, 1.0)

@@ -9,10 +9,9 @@ one library for all of it is enough.
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
-Array = NDArray[np.float64]
+from regretstop.array import Array
 
 # How wrong rounding may make a posterior variance at worst, relative to s². In 4,160 fits to clustered points with at
 # most that, against arithmetic of 60 digits, no deviation came out too small by more than 8.3e-6 s.

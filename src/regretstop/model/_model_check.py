@@ -19,16 +19,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.spatial.distance import cdist
 from scipy.special import chdtri
 
+from regretstop.array import Array
 from regretstop.model._kernels import Embedding, Kernel
 from regretstop.model._likelihood import NOISE_STD_FLOOR, Hyperparameters
 from regretstop.model._linalg import cholesky
-
-Array = NDArray[np.float64]
 
 # Hyperparameters are frozen at 8·2^(j/4) observations, and the values up to the next such number are predicted by them.
 FIRST_PREDICTED = 8

@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from regretstop.array import Array
 from regretstop.model._kernels import Kernel, log_student_t
 from regretstop.model._linalg import matmul
-
-Array = NDArray[np.float64]
 
 # A cosine and a sine for each frequency: 1024 features.
 _N_FREQUENCIES = 512

@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from regretstop.array import Array
 from regretstop.model._fence import center_and_fence
-
-Array = NDArray[np.float64]
 
 # Fewer equal values may be chance.
 _FEWEST = 3

@@ -11,15 +11,13 @@ import math
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from regretstop.array import Array
 from regretstop.model._kernels import Embedding, Kernel
 from regretstop.model._linalg import cholesky, matmul, matvec
 from regretstop.model._paths import FourierPrior, Paths
 from regretstop.model._repeats import merge_duplicates, take_back
-
-Array = NDArray[np.float64]
 
 # Relative to s²: what rounding leaves of a variance of 0 in a fit that `cholesky` accepts is a hundredth of that.
 _CLEARLY_NEGATIVE = 1e-8

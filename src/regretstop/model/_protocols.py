@@ -7,12 +7,12 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from regretstop.array import Array
 from regretstop.model._model_check import ModelCheck
 from regretstop.model._posterior import Posterior
 from regretstop.model._sampling import SamplingReport
 from regretstop.model._standardize import Standardized
 
-Array = NDArray[np.float64]
 Treatment = Literal["posterior", "map", "fixed"]
 
 

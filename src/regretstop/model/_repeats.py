@@ -1,9 +1,8 @@
 """Observations of one and the same point: merged into one, and taken back."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from regretstop.array import Array
 
 
 def merge_duplicates(points: Array, values: Array, repeats: Array) -> tuple[Array, Array, Array, float]:

@@ -3,12 +3,10 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from regretstop.array import Array
 from regretstop.model._hmc import Chains, advance, start, warm_up
 from regretstop.model._likelihood import HyperparameterDensity
-
-Array = NDArray[np.float64]
 
 # Transitions from draws of a normal at the mode until the chains are taken for samples, and of the refreshment of
 # samples that fewer observations gave, at least half as many. Against long chains of the same kind, means were off by

@@ -7,12 +7,10 @@ Inside, everything is maximised. The scale is found after dividing by the larges
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from regretstop.array import Array
 from regretstop.model._fence import LEAST_SPREAD, center_and_fence, least_spread
 from regretstop.model._plateau import plateau_of
-
-Array = NDArray[np.float64]
 
 # Of standardised values: far below any noise that a fit takes for possible, far above what a change of units leaves.
 _DIGITS = 12

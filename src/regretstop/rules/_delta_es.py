@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from regretstop.array import Array
 from regretstop.certificate import Measure
 from regretstop.gap import calibrated_gaps
 from regretstop.model import Posterior, Revisable
@@ -28,8 +28,6 @@ from regretstop.rules._delta_cb import sqrt_beta_of
 from regretstop.rules._heuristic import Heuristic
 from regretstop.search import Maximizer, expected_improvement
 from regretstop.snapshot import Snapshot
-
-Array = NDArray[np.float64]
 
 NOT_REVISABLE = "the surrogate's posterior cannot take an observation back, which is how this rule compares models"
 _NONE_BEFORE = "only the last observation lies in the space, so there is no earlier model to compare with"

@@ -4,9 +4,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc
 
+from regretstop.array import Array
 from regretstop.bound import RiskLedger
 from regretstop.certificate import Certificate, ProbabilityLeft
 from regretstop.gap import gap_beside
@@ -15,8 +15,6 @@ from regretstop.rules._base import Estimate
 from regretstop.rules._ledger import LedgerRule, risk_spent
 from regretstop.rules._remaining import NO_PATHS, can_draw, path_gaps, path_rng
 from regretstop.snapshot import Snapshot
-
-Array = NDArray[np.float64]
 
 _N_CANDIDATES = 5
 # Paths that choose the candidates; others then judge them.

@@ -3,14 +3,12 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from regretstop.array import Array
 from regretstop.certificate import ProbabilityLeft
 from regretstop.model import HasPaths
 from regretstop.search import maximize_paths
 from regretstop.snapshot import Snapshot
-
-Array = NDArray[np.float64]
 
 NO_PATHS = "the surrogate's posterior cannot be drawn from as functions, which is what this rule counts"
 # For the estimate that every certificate carries.

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from regretstop.array import Array
 from regretstop.normal import mills_ratio
-
-Array = NDArray[np.float64]
 
 # Below this a posterior deviation is rounding: the variance is a difference of numbers near 1 in double precision.
 _LEAST_STD = 1e-10

@@ -3,14 +3,12 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from regretstop.array import Array
 from regretstop.model import HasPaths
 from regretstop.search._maximize import Maximizer
 from regretstop.search._path_maxima import maximize_paths
 from regretstop.search._visited import NOTHING, Visited
-
-Array = NDArray[np.float64]
 
 _N_PATHS, _N_STARTS = 64, 2
 # Relative to ε: no path is climbed for the sake of less.

@@ -12,12 +12,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from regretstop.array import Array
 from regretstop.model import Posterior
 from regretstop.search._acquisition import Acquisition
 from regretstop.search._visited import NOTHING, Visited
 from regretstop.spaces import Space, sobol_points
 
-Array = NDArray[np.float64]
 How = Literal["enumerated", "searched"]
 
 _ENUMERATE_UP_TO = 10_000

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from regretstop.array import Array
 from regretstop.model import Paths
 from regretstop.search._maximize import How, Maximizer
-
-Array = NDArray[np.float64]
 
 # The candidates with the largest μ + 3σ: with half as many, paths of a model that knows little lose their best hills.
 _SQRT_BETA, _N_CANDIDATES = 3.0, 512

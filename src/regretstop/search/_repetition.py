@@ -5,12 +5,10 @@ and where the noise leaves open which point is the best.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from regretstop.array import Array
 from regretstop.model import Posterior
 from regretstop.search._acquisition import UpperConfidenceBound
-
-Array = NDArray[np.float64]
 
 
 def repeats_agree(points: Array, values: Array) -> bool:

@@ -3,13 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from regretstop.array import Array
 from regretstop.model import Fit
 from regretstop.search._maximize import Maximizer
 from regretstop.spaces import Space
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
+from regretstop.array import Array
 from regretstop.spaces import SAME_POINT
-
-Array = NDArray[np.float64]
 
 
 class Visited:

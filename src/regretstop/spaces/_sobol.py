@@ -3,11 +3,9 @@
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from regretstop.array import Array
 from regretstop.spaces._space import Space
-
-Array = NDArray[np.float64]
 
 
 def sobol_points(space: Space, n: int, seed: int) -> Array:
