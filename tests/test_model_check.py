@@ -453,7 +453,7 @@ def test_a_misfit_makes_every_bound_larger(name: str, treatment: str) -> None:
 @pytest.mark.parametrize("name", RULES)
 def test_the_noise_is_named_as_it_was_declared_or_fitted(name: str, treatment: str) -> None:
     """The bound counts it κ times; what a user reads is the noise."""
-    declared = told(*changing(), treatment, surrogate=GaussianProcess(noise_std=0.1)).certificate(RULES[name])
+    declared = told(*changing(), treatment, noise_std=0.1).certificate(RULES[name])
     assert declared.model.inflation > 1.0
     assert declared.noise.noise_std == pytest.approx(0.1, rel=1e-12)
     checked, unchecked = (told(*changing(), treatment, model_check=on).certificate(RULES[name]) for on in (True, False))
@@ -465,7 +465,7 @@ def test_the_noise_is_named_as_it_was_declared_or_fitted(name: str, treatment: s
 def test_so_does_the_remark_that_noise_alone_keeps_the_bound_up(treatment: str) -> None:
     """Its number of observations follows from the inflated noise, which is what the bound is made of."""
     checked, unchecked = (
-        told(*changing(), treatment, surrogate=GaussianProcess(noise_std=0.1), model_check=on).certificate(UCBbr(1e-3))
+        told(*changing(), treatment, noise_std=0.1, model_check=on).certificate(UCBbr(1e-3))
         for on in (True, False)
     )
     numbers: list[float] = []
