@@ -2,13 +2,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 FLOORS := .venv-floors
+DOCS := .venv-docs
 STAMP := $(VENV)/.installed
 
 # Small matrices and small networks gain nothing from a second thread, and two pools on the same cores slow each other
 # down by more than tenfold when anything else runs.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: test test-all test-floors demo check lint types bench clean
+.PHONY: test test-all test-floors demo check lint types docs bench clean
 
 test: $(STAMP)
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
@@ -34,11 +35,15 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/pyright
 
+# Into site/. The variable silences an announcement of the theme's authors, which is about no page of ours.
+docs: $(DOCS)/.installed
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict
+
 bench: $(STAMP)
 	$(ONE_THREAD) $(BIN)/python -m benchmarks speed
 
 clean:
-	rm -rf $(VENV) $(FLOORS) build dist .benchmarks .hypothesis .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(FLOORS) $(DOCS) build dist site .benchmarks .hypothesis .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): pyproject.toml constraints.txt
@@ -51,4 +56,10 @@ $(FLOORS)/.installed: pyproject.toml constraints-floors.txt
 	$(PYTHON) -m venv $(FLOORS)
 	$(FLOORS)/bin/python -m pip install -c constraints-floors.txt pip
 	$(FLOORS)/bin/python -m pip install -c constraints-floors.txt -e '.[all]' --group test
+	touch $@
+
+$(DOCS)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install -c constraints.txt pip
+	$(DOCS)/bin/python -m pip install -c constraints.txt --group docs # of the package only the source is read
 	touch $@

@@ -62,6 +62,7 @@ def _without_numbers(text: str) -> str:
         ("no_framework.py", ["evaluations, best value 0.", "Stop (UCBbr", "fitted model"]),
         ("skopt_gp_minimize.py", ["evaluations, best value 0.", "Stop (UCBbr", "no proof at these settings"]),
         ("own_kernel.py", ["evaluations, best value", "Stop (OptimalityGap", "With probability at least 0.95"]),
+        ("own_rule.py", ["Stop (TwoDeviations", "no proof at these settings", "Certified optimality gap"]),
     ],
 )
 def test_a_short_script_ends_with_a_certificate(script: str, expected: list[str]) -> None:

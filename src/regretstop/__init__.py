@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from regretstop.acquisition import UpperConfidenceBound
     from regretstop.bound import RegretBound, instantaneous_regret_bound
     from regretstop.certificate import Certificate
     from regretstop.kernels import Kernel, Matern52, SquaredExponential
@@ -18,10 +19,12 @@ if TYPE_CHECKING:
     from regretstop.rules.base import Rule
     from regretstop.rules.delta_cb import DeltaCB
     from regretstop.rules.delta_es import DeltaES
+    from regretstop.rules.heuristic import Estimate, Heuristic
     from regretstop.rules.optimality_gap import OptimalityGap
     from regretstop.rules.prb import PRB
     from regretstop.rules.ucb_br import UCBbr
     from regretstop.schedule import Every, Geometric, PostHoc, Schedule, Thinning
+    from regretstop.snapshot import Snapshot
     from regretstop.space import Categorical, Float, Int, Space
     from regretstop.surrogate import Surrogate
 
@@ -33,9 +36,11 @@ __all__ = [
     "Certificate",
     "DeltaCB",
     "DeltaES",
+    "Estimate",
     "Every",
     "Float",
     "Geometric",
+    "Heuristic",
     "Int",
     "Kernel",
     "Matern52",
@@ -46,16 +51,19 @@ __all__ = [
     "Result",
     "Rule",
     "Schedule",
+    "Snapshot",
     "Space",
     "SquaredExponential",
     "Surrogate",
     "Thinning",
     "UCBbr",
+    "UpperConfidenceBound",
     "instantaneous_regret_bound",
     "minimize",
 ]
 
 _HOME = {
+    "UpperConfidenceBound": "acquisition",
     "RegretBound": "bound",
     "instantaneous_regret_bound": "bound",
     "Certificate": "certificate",
@@ -70,6 +78,8 @@ _HOME = {
     "Rule": "rules.base",
     "DeltaCB": "rules.delta_cb",
     "DeltaES": "rules.delta_es",
+    "Estimate": "rules.heuristic",
+    "Heuristic": "rules.heuristic",
     "OptimalityGap": "rules.optimality_gap",
     "PRB": "rules.prb",
     "UCBbr": "rules.ucb_br",
@@ -78,6 +88,7 @@ _HOME = {
     "PostHoc": "schedule",
     "Schedule": "schedule",
     "Thinning": "schedule",
+    "Snapshot": "snapshot",
     "Categorical": "space",
     "Float": "space",
     "Int": "space",

@@ -42,6 +42,11 @@ class Fitted:
         searches = tuple(Search(posterior, space, inside, seed, like=chooser) for posterior in fit.posteriors)
         return cls(fit, space, inside, seed, searches, chooser)
 
+    @property
+    def has_noise(self) -> bool:
+        """Whether the surrogate was not told that there is none: a noise that it estimates is positive."""
+        return any(posterior.noise_std > 0.0 for posterior in self.fit.posteriors)
+
     def keeping_away(self, failed: Array, pending: Array, *, all_posteriors: bool) -> "Fitted":
         """Return what the model would be if evaluations without a value had one, so that the next one is elsewhere.
 

@@ -16,6 +16,7 @@ from regretstop.acquisition import Acquisition
 from regretstop.posterior import Posterior
 from regretstop.sobol import sobol_points
 from regretstop.space import Space
+from regretstop.visited import NOTHING, Visited
 
 Array = NDArray[np.float64]
 How = Literal["enumerated", "searched"]
@@ -142,42 +143,38 @@ class Search:
             self._memo[acquisition] = self._maximize(acquisition)
         return self._memo[acquisition]
 
+    def maximize_new(self, acquisition: Acquisition, visited: Visited) -> Maximum | None:
+        """Return the largest value found at a point that was not visited, and where; None if no such point is left."""
+        best = self._maximize(acquisition, visited)
+        if best.value == -np.inf and not self._enumerated:
+            left = self._next_to(best.point, visited)
+            if len(left):
+                best = self._best(acquisition, left, *self.posterior.mean_std(left))
+        return best if best.value > -np.inf else None
+
     def best_candidate(self, acquisition: Acquisition) -> Maximum:
         """Return the best of the candidates: the maximum itself where the space is enumerated."""
-        mean, std = self._predicted
-        values = acquisition(mean, std)
-        best = int(np.argmax(values))
-        how: How = "enumerated" if self._enumerated else "searched"
-        return Maximum(self._candidates[best], float(values[best]), float(mean[best]), float(std[best]), how)
+        return self._best(acquisition, self._candidates, *self._predicted)
 
-    def _maximize(self, acquisition: Acquisition) -> Maximum:
+    def _maximize(self, acquisition: Acquisition, visited: Visited = NOTHING) -> Maximum:
+        """Return the best point found; one of those visited only if no other was found, with the value −∞."""
         if self._enumerated:
-            return self.best_candidate(acquisition)
-        candidate_mean, candidate_std = self._predicted
-        values = acquisition(candidate_mean, candidate_std)
+            return self._best(acquisition, self._candidates, *self._predicted, visited)
+        values = _values(acquisition, self._candidates, *self._predicted, visited)
         effort = self._effort
         starts = self._candidates[self._distinct_best(values, self._candidates, effort.n_starts)]
         points = self._climb(acquisition, starts, self._numeric, _COARSE)
         if np.any(self._discrete):
             # The ascent treated integers as continuous: go back to the lattice, then move along it.
             points = self.space.snap(points)
-            order = np.argsort(-self._evaluate(acquisition, points))[: effort.n_moved]
-            points = np.array([self._move(acquisition, points[i]) for i in order])
+            order = np.argsort(-self._evaluate(acquisition, points, visited))[: effort.n_moved]
+            points = np.array([self._move(acquisition, points[i], visited) for i in order])
         # The joint ascent can throw a start far from its hill: the starts themselves stay in the running.
         finalists = np.vstack([points, self.space.snap(starts)])
-        best = finalists[[int(np.argmax(self._evaluate(acquisition, finalists)))]]
+        best = finalists[[int(np.argmax(self._evaluate(acquisition, finalists, visited)))]]
         # Alone: the steps of the joint ascent are those that suit all starts.
         finalists = np.vstack([best, self._climb(acquisition, best, self._numeric & ~self._discrete, _FINE)])
-        mean, std = self.posterior.mean_std(finalists)
-        finals = acquisition(mean, std)
-        winner = int(np.argmax(finals))
-        return Maximum(
-            finalists[winner],
-            float(finals[winner]),
-            float(mean[winner]),
-            float(std[winner]),
-            "searched",
-        )
+        return self._best(acquisition, finalists, *self.posterior.mean_std(finalists), visited)
 
     def _spread_out(self, observed: Array, seed: int) -> Array:
         sobol = np.vstack([sobol_points(self.space, _N_SOBOL, seed), self._faces(seed)])
@@ -214,8 +211,16 @@ class Search:
             left &= ~self.near(ranked, ranked[best : best + 1])[:, 0]
         return np.array(chosen)
 
-    def _evaluate(self, acquisition: Acquisition, points: Array) -> Array:
-        return acquisition(*self.posterior.mean_std(points))
+    def _evaluate(self, acquisition: Acquisition, points: Array, visited: Visited) -> Array:
+        return _values(acquisition, points, *self.posterior.mean_std(points), visited)
+
+    def _best(
+        self, acquisition: Acquisition, points: Array, mean: Array, std: Array, visited: Visited = NOTHING
+    ) -> Maximum:
+        """Return the best of the points with these predictions."""
+        values = _values(acquisition, points, mean, std, visited)
+        best = int(np.argmax(values))
+        return Maximum(points[best], float(values[best]), float(mean[best]), float(std[best]), self.how)
 
     def _climb(self, acquisition: Acquisition, starts: Array, free: NDArray[np.bool_], tolerance: float) -> Array:
         """Run one L-BFGS-B over all starts at once: the sum of their values separates, its evaluation is shared."""
@@ -244,17 +249,29 @@ class Search:
         points[:, free] = np.asarray(result.x).reshape(len(starts), -1)
         return points
 
-    def _move(self, acquisition: Acquisition, point: Array) -> Array:
+    def _move(self, acquisition: Acquisition, point: Array, visited: Visited) -> Array:
         """Change one discrete axis at a time while that helps."""
-        value = float(self._evaluate(acquisition, point[None])[0])
+        value = float(self._evaluate(acquisition, point[None], visited)[0])
         for _ in range(_MAX_SWEEPS):
             moves = self.moves(point)
-            values = self._evaluate(acquisition, moves)
+            values = self._evaluate(acquisition, moves, visited)
             best = int(np.argmax(values))
             if values[best] <= value:
                 break
             point, value = moves[best], float(values[best])
         return point
+
+    def _next_to(self, point: Array, visited: Visited) -> Array:
+        """Return points not visited, as few moves along discrete axes away as there are any; shape (m, d)."""
+        reached = frontier = point[None]
+        while len(frontier) and np.any(self._discrete):
+            around = np.unique(np.vstack([self.moves(each) for each in frontier]), axis=0)
+            new = ~visited.among(around)
+            if np.any(new):
+                return around[new]
+            frontier = around[~Visited(reached).among(around)]
+            reached = np.vstack([reached, frontier])
+        return np.zeros((0, len(point)))
 
     def moves(self, point: Array) -> Array:
         """Return the points that differ from this one along one discrete axis, shape (m, d)."""
@@ -269,6 +286,11 @@ class Search:
             moved[:, j] = coordinates
             moves.append(moved)
         return self.space.snap(np.vstack(moves))
+
+
+def _values(acquisition: Acquisition, points: Array, mean: Array, std: Array, visited: Visited) -> Array:
+    """Return the acquisition at points with these predictions, −∞ where they were visited; shape (m,)."""
+    return np.where(visited.among(points), -np.inf, acquisition(mean, std))
 
 
 def _in_batches(posterior: Posterior, points: Array) -> tuple[Array, Array]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regretstop.checks import check_at_least, check_number_or
-from regretstop.estimates import Estimator, Part, thinned
+from regretstop.estimates import MOST_NOISE, Estimator, Part, thinned
 from regretstop.kernels import Embedding, Kernel
 from regretstop.likelihood import Hyperparameters
 from regretstop.model_check import ModelCheck, blocks, judge, residuals
@@ -167,6 +167,8 @@ def _inflation(check: ModelCheck | None) -> float:
 
 
 def _scaled(parameters: Hyperparameters, ratio: float) -> Hyperparameters:
+    """Return the hyperparameters in another unit."""
+    ratio = min(ratio, MOST_NOISE)  # as much is far too large either way, and its square is finite
     return Hyperparameters(parameters.lengthscales, parameters.prior_std * ratio, parameters.noise_std * ratio)
 
 

@@ -18,12 +18,15 @@ from regretstop.kernels import Kernel, Matern52
 from regretstop.maximize import Search
 from regretstop.native import NativeSurrogate
 from regretstop.observation import Observation, n_common, same_params
+from regretstop.plateau import all_equal, plateau_of
 from regretstop.query import query
+from regretstop.repetition import repeats_agree
 from regretstop.rules.base import Rule
 from regretstop.schedule import EVERY_OBSERVATION, Due, Schedule
 from regretstop.snapshot import Beta, Snapshot
 from regretstop.space import Space
 from regretstop.surrogate import Fit, Surrogate, Treatment
+from regretstop.visited import NOTHING, Visited
 
 Array = NDArray[np.float64]
 Direction = Literal["maximize", "minimize"]
@@ -143,13 +146,18 @@ class GPUCB:
             check_between("epsilon", epsilon, 0)
         self._count_estimated()
         data = self._encode()
+        failed = self._encode_all([o.params for o in self._history if o.value is not None and not _is_finite(o.value)])
+        pruned = self._encode_all([o.params for o in self._history if o.value is None])
         pending = self._encode_all(self._pending)
-        if len(data.values) + len(pending) < self._n_initial or len(data.values) == 0:
+        visited = Visited(np.vstack([data.points, failed, pruned, pending]))
+        too_few = len(data.values) + len(pending) < self._n_initial or len(data.values) == 0
+        # Of equal values alone a model says that it is unsure at the corners first.
+        if too_few or not self._fit(data).fit.data.has_spread:
             index = len(self._history) + len(self._pending)
-            point = initial_point(self.space, np.vstack([data.points, pending]), index, self._seed)
+            point = initial_point(self.space, visited, index, self._seed)
         else:
             exceedance = epsilon if self._exceedance == "rule" else self._exceedance
-            point = self._next_point(data, pending, exceedance)
+            point = self._next_point(data, failed, np.vstack([pending, pruned]), visited, exceedance)
         params = self.space.decode(point)
         self._pending.append(params)
         return params
@@ -239,6 +247,8 @@ class GPUCB:
         obstacle: str | None = None
         fit: Fit | None = None
         searches: tuple[Search, ...] = ()
+        plateau = plateau_of(data.values) if n else None
+        candidates = data.inside
         if n < fewest:
             obstacle = f"too few observations: {n} of at least {fewest}"
             if n_estimated >= _FEWEST:
@@ -251,16 +261,19 @@ class GPUCB:
             fitted = self._fit(data)
             fit, searches = fitted.fit, fitted.searches
             if not fit.data.has_spread:
-                obstacle = (
-                    "all values are equal up to rounding, which says nothing about how far the objective can vary"
-                )
+                obstacle = all_equal(self._sign * float(data.values[0]))
+            else:
+                # What was fitted for a value that was raised is better than what was observed.
+                candidates = data.inside & (data.values >= fit.data.fence)
+                if not np.any(candidates):
+                    obstacle = "the values in the space are all far worse than those outside it"
         return Snapshot(
             space=self.space,
             posteriors=fit.posteriors if fit else (),
             searches=searches,
-            points=data.points[data.inside],
-            numbers=data.numbers[data.inside],
-            values=self._sign * data.values[data.inside],
+            points=data.points[candidates],
+            numbers=data.numbers[candidates],
+            values=self._sign * data.values[candidates],
             scale=fit.data.scale if fit else 1.0,
             beta=self._beta,
             guarantee=self._surrogate.guarantee,
@@ -272,19 +285,22 @@ class GPUCB:
             check=fit.check if fit else None,
             schedule=schedule,
             next_test=due.following,
-            optimum=self._optimum(data),
+            optimum=self._optimum(data, candidates),
             last=(data.points[-1], float(fit.data.values[-1])) if fit else None,
+            n_before=int(np.sum(candidates[:-1])),
+            plateau=None if plateau is None else replace(plateau, value=self._sign * plateau.value),
         )
 
-    def _optimum(self, data: Encoded) -> int | None:
-        """Return the index, among the observations in the space, of a point that is known to be optimal; None if none.
+    def _optimum(self, data: Encoded, candidates: NDArray[np.bool_]) -> int | None:
+        """Return the index, among the candidates for a certificate, of a point known to be optimal; None if none.
 
         The surrogate must have been told that there is no noise.
         """
         best = data.best_of_all(self.space)
-        if best is None or any(posterior.noise_std > 0.0 for posterior in self._fit(data).fit.posteriors):
+        if best is None or self._fit(data).has_noise:
             return None
-        return best
+        # The best value of all was not raised to a fence.
+        return int(np.sum(candidates[: np.flatnonzero(data.inside)[best]]))
 
     def _count_estimated(self) -> int:
         """Return how many numbers the surrogate estimates in this space, which is also the check of the two."""
@@ -316,17 +332,20 @@ class GPUCB:
             self._fitted = data, fitted
         return fitted
 
-    def _next_point(self, data: Encoded, pending: Array, exceedance: float | None) -> Array:
-        failed = self._encode_all([o.params for o in self._history if o.value is not None and not _is_finite(o.value)])
-        pending = np.vstack([pending, self._encode_all([o.params for o in self._history if o.value is None])])
+    def _next_point(
+        self, data: Encoded, failed: Array, unvalued: Array, visited: Visited, exceedance: float | None
+    ) -> Array:
         needs_all = self._beta == "matched" or exceedance is not None
-        fitted = self._fit(data).keeping_away(failed, pending, all_posteriors=needs_all)
+        fitted = self._fit(data).keeping_away(failed, unvalued, all_posteriors=needs_all)
+        repeats = fitted.has_noise and not repeats_agree(data.points, data.values)
         if exceedance is not None and (len(self._history) + len(self._pending)) % 2:
             rng = np.random.default_rng([self._seed, len(self._history), len(self._pending)])
-            point = exceeding_point(fitted.searches, fitted.inside, exceedance / fitted.fit.data.scale, rng)
+            epsilon = exceedance / fitted.fit.data.scale
+            closed = NOTHING if repeats else visited
+            point = exceeding_point(fitted.searches, fitted.inside, epsilon, rng, closed)
             if point is not None:
                 return point
-        return query(fitted, self.snapshot())
+        return query(fitted, self.snapshot(), visited, repeats=repeats)
 
 
 def _check_surrogate(surrogate: object, **options: object) -> None:

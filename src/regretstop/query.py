@@ -11,11 +11,13 @@ from regretstop.bound import theory_sqrt_beta
 from regretstop.fitted import Fitted
 from regretstop.grid import grid_for
 from regretstop.maximize import Search
+from regretstop.repetition import is_worth_repeating
 from regretstop.risk import RiskLedger, ledger_for
-from regretstop.rules.gap import certified_gap
+from regretstop.rules.gap import Gap, certified_gap
 from regretstop.slopes import log_n_exact, sloped_axes, slopes_are_known
 from regretstop.snapshot import Snapshot
 from regretstop.space import Space
+from regretstop.visited import Visited
 
 Array = NDArray[np.float64]
 
@@ -25,26 +27,43 @@ _DELTA = 0.05
 _N_L = 10.0
 
 
-def query(fitted: Fitted, snapshot: Snapshot) -> Array:
+def query(fitted: Fitted, snapshot: Snapshot, visited: Visited, *, repeats: bool) -> Array:
     """Return the encoded query, shape (d,).
 
     Args:
         fitted: The model, with what keeps the query away from evaluations that have no value yet.
         snapshot: Of the completed observations; β is the snapshot's.
+        visited: What was evaluated, or is being. Where the maximiser is among it and is not worth repeating, the best
+            point that is not takes its place, as long as there is one.
+        repeats: Whether a repeat can tell anything.
     """
+    point, width = _query(fitted, snapshot)
+    if not visited.among(point[None])[0]:
+        return point
+    new = fitted.chooser.maximize_new(UpperConfidenceBound(width), visited)
+    if new is None:
+        return point
+    others = np.vstack([fitted.inside, new.point])
+    if repeats and is_worth_repeating(fitted.chooser.posterior, point, others, width):
+        return point
+    return new.point
+
+
+def _query(fitted: Fitted, snapshot: Snapshot) -> tuple[Array, float]:
+    """Return the query, shape (d,), and √β of the acquisition that it maximises."""
     if snapshot.beta == "matched" and snapshot.obstacle is None:
-        point = _matched(fitted, snapshot)
-        if point is not None:
-            return point
-    return fitted.chooser.maximize(UpperConfidenceBound(_sqrt_beta(fitted.chooser, snapshot))).point
+        gap = _matched(fitted, snapshot)
+        if gap is not None and gap.query is not None:
+            return gap.query, gap.sqrt_alpha
+    width = _sqrt_beta(fitted.chooser, snapshot)
+    return fitted.chooser.maximize(UpperConfidenceBound(width)).point, width
 
 
-def _matched(fitted: Fitted, snapshot: Snapshot) -> Array | None:
-    """Return the maximiser that keeps the certified gap open, None where there is no gap or no such point."""
+def _matched(fitted: Fitted, snapshot: Snapshot) -> Gap | None:
+    """Return the certified gap, with the maximiser that keeps it open; None where there is no gap."""
     searches = fitted.searches
     seen = replace(snapshot, searches=searches, posteriors=tuple(search.posterior for search in searches))
-    gap = certified_gap(seen, _ledger(snapshot.space))
-    return None if gap is None else gap.query
+    return certified_gap(seen, _ledger(snapshot.space))
 
 
 def _sqrt_beta(search: Search, snapshot: Snapshot) -> float:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from regretstop.maximize import Search
 from regretstop.model_check import ModelCheck
+from regretstop.plateau import Plateau
 from regretstop.posterior import Posterior
 from regretstop.sampling import Sampling
 from regretstop.schedule import EVERY_OBSERVATION, Schedule
@@ -25,8 +26,8 @@ class Snapshot:
         space: The search space.
         posteriors: One per hyperparameter sample, the searches in the same order.
         searches: The maximum of an acquisition, for each posterior.
-        points: Encoded points of the fitted observations that lie in the space, shape (n, d): the candidates for
-            a certificate. Points outside the space are fitted too, but cannot be recommended.
+        points: Encoded points of the candidates for a certificate, shape (n, d): the fitted observations that lie in
+            the space and whose values were fitted as they are. Others are fitted too, but cannot be recommended.
         numbers: Their trial numbers, shape (n,).
         values: Their observed values, in the objective's units and sign, shape (n,).
         scale: One standardised unit, in the objective's units.
@@ -43,7 +44,9 @@ class Snapshot:
         schedule: When tests are made, which gives this one its index.
         next_test: Number of observations at which the next one is due; None if there is none.
         last: The last observation as the posteriors saw it, its encoded point, shape (d,), and its standardised value;
-            None where nothing is fitted. If it lies in the space it is the last of `points`.
+            None where nothing is fitted.
+        n_before: How many of `points` were observed before the last observation.
+        plateau: The worst values where they look like a penalty; None where they do not.
     """
 
     space: Space
@@ -65,6 +68,8 @@ class Snapshot:
     next_test: int | None = None
     last: tuple[Array, float] | None = None
     optimum: int | None = None
+    n_before: int = 0
+    plateau: Plateau | None = None
 
     def noise_std_of(self, posterior: Posterior) -> float:
         """Return σ in the objective's units: that of the fit, or of the user, before the model check inflates it."""
@@ -95,6 +100,10 @@ class Snapshot:
                 "inflation": self.check.inflation,
             }
         return terms
+
+    def plateau_remark(self) -> str:
+        """Return a remark if the worst values look like a penalty; else nothing."""
+        return "" if self.plateau is None else self.plateau.remark()
 
     def model_remark(self) -> str:
         """Return a remark if the hyperparameters could not be sampled, or the model was overconfident; else nothing."""

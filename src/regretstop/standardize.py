@@ -4,20 +4,16 @@ Inside, everything is maximised. The scale is found after dividing by the larges
 1e200 do not overflow when they are squared and values of 1e-200 do not vanish.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from regretstop.fence import LEAST_SPREAD, center_and_fence, least_spread
+from regretstop.plateau import plateau_of
+
 Array = NDArray[np.float64]
 
-# Differences below this fraction of the values' own size are rounding, not information.
-_ROUNDING = 1e-12
-# The smallest numbers have few digits, and a bound far below such a spread would come out at 0: a spread counts where
-# this fraction of it still has all its digits.
-_LEAST_SPREAD = float(np.finfo(np.float64).tiny) / _ROUNDING
-# A value lower than the first quartile by this many typical spreads is a disaster, not a slope to learn.
-_FENCE = 2.0
 # Of standardised values: far below any noise that a fit takes for possible, far above what a change of units leaves.
 _DIGITS = 12
 _HUGE = 1e300
@@ -33,6 +29,7 @@ class Standardized:
         scale: In the objective's units; positive.
         n_clipped: How many bad outliers were raised to the fence.
         has_spread: Whether the values differ by more than rounding, and by more than 2.3e-296.
+        fence: In the objective's units: lower values were raised to it; −∞ where none were.
     """
 
     values: Array
@@ -40,6 +37,7 @@ class Standardized:
     scale: float
     n_clipped: int
     has_spread: bool
+    fence: float = -np.inf
 
 
 def standardize(values: Array) -> Standardized:
@@ -47,7 +45,9 @@ def standardize(values: Array) -> Standardized:
 
     Only values below `Q1 − 2 max(Q3 − Q1, max − median)` are raised to that fence. The fence lies further below
     the median than the best value lies above it, so no value near the optimum is ever touched: f and its clipped
-    version have the same maximum, and a certificate for one is a certificate for the other.
+    version have the same maximum, and a certificate of a trial that was not raised is one for both. Where the lowest
+    values look like a penalty (`plateau_of`) the fence is that of all higher values, of which the same is true: the
+    penalty becomes a floor below them, however large it is and however many values share it.
 
     Args:
         values: y, shape (n,), finite, n ≥ 1.
@@ -57,18 +57,15 @@ def standardize(values: Array) -> Standardized:
     """
     if float(np.max(np.abs(values))) > _HUGE:  # differences of such values overflow
         small = standardize(values / 16.0)
-        return Standardized(small.values, small.offset * 16.0, small.scale * 16.0, small.n_clipped, small.has_spread)
-    center = float(np.median(values))
+        return replace(small, offset=small.offset * 16.0, scale=small.scale * 16.0, fence=small.fence * 16.0)
+    plateau = plateau_of(values)
+    center, fence = center_and_fence(values if plateau is None else values[values > plateau.value])
     deviations = values - center
-    q1, q3 = np.quantile(deviations, [0.25, 0.75])
-    typical = max(q3 - q1, float(np.max(deviations)))
-    # When most values are the same best value there is no typical spread to measure a disaster with.
-    fence = q1 - _FENCE * typical if typical > _least_spread(center) else -np.inf
     clipped = np.maximum(deviations, fence)
     size = float(np.max(np.abs(clipped)))
-    if size <= _least_spread(float(np.max(np.abs(center + clipped)))):
+    if size <= least_spread(float(np.max(np.abs(center + clipped)))):
         largest = float(np.max(np.abs(values)))
-        scale = largest if largest > _LEAST_SPREAD else 1.0
+        scale = largest if largest > LEAST_SPREAD else 1.0
         return Standardized(np.zeros(len(values)), center, scale, 0, has_spread=False)
     clipped /= size
     mean = float(np.mean(clipped))
@@ -80,9 +77,5 @@ def standardize(values: Array) -> Standardized:
         scale=deviation * size,
         n_clipped=int(np.sum(deviations < fence)),
         has_spread=True,
+        fence=center + fence,
     )
-
-
-def _least_spread(value: float) -> float:
-    """Return the difference up to which numbers of this size are taken for equal."""
-    return max(_ROUNDING * abs(value), _LEAST_SPREAD)

@@ -131,7 +131,7 @@ class Rule(ABC):
             optimality_gap=gap.bound * snapshot.scale if gap else math.inf,
             optimality_gap_guarantee=snapshot.guarantee,
             optimality_gap_incumbent=int(snapshot.numbers[gap.incumbent]) if gap else None,
-            reason=reason + snapshot.model_remark(),
+            reason=reason + (snapshot.plateau_remark() if bound >= self.epsilon else "") + snapshot.model_remark(),
             terms={**terms, **snapshot.model_terms()},
             measure=self.measure,
         )

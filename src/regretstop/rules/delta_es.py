@@ -73,7 +73,7 @@ class DeltaES(Heuristic):
             return snapshot.obstacle
         if _revisable(snapshot.posteriors) is None:
             return NOT_REVISABLE
-        return None if _n_before(snapshot) else _NONE_BEFORE
+        return None if snapshot.n_before else _NONE_BEFORE
 
     def estimate(self, snapshot: Snapshot) -> Estimate:
         """Return the worst over the posteriors at their common incumbents."""
@@ -129,16 +129,10 @@ def _revisable(posteriors: Sequence[Posterior]) -> list[Revisable] | None:
     return found if len(found) == len(posteriors) else None
 
 
-def _n_before(snapshot: Snapshot) -> int:
-    """Return how many of the snapshot's points were observed before the last observation."""
-    assert snapshot.last is not None
-    return len(snapshot.points) - int(snapshot.space.inside(snapshot.last[0][None])[0])
-
-
 def _before(snapshot: Snapshot, posteriors: Sequence[Revisable]) -> Snapshot:
     """Return the snapshot without the last observation, under the same hyperparameters."""
     assert snapshot.last is not None
-    n = _n_before(snapshot)
+    n = snapshot.n_before
     old = tuple(posterior.without(*snapshot.last) for posterior in posteriors)
     points, seed = snapshot.points[:n], snapshot.searches[0].seed
     first = Search(old[0], snapshot.space, points, seed)

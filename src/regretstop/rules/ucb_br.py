@@ -165,7 +165,7 @@ class UCBbr(LedgerRule):
         reason = verdict(bound, self.epsilon)
         if math.isinf(bound):
             reason = "no parameters satisfy the theorem's condition α ≤ β"
-        elif bound >= self.epsilon:
+        elif bound >= self.epsilon and snapshot.plateau is None:  # whose edge can look like noise
             reason += _noise_remark(posterior, regret, snapshot, self.epsilon)
         scale = snapshot.scale
         return self._certificate(

@@ -30,17 +30,30 @@ def n_ended(trials) -> int:
     return sum(trial.status == "TERMINATED" for trial in trials)
 
 
+def is_restorable(directory: str) -> bool:
+    """Return whether Tune's own files, which another thread writes in place, are whole at the moment."""
+    states = sorted(Path(directory).glob("*/experiment_state-*.json"))
+    try:
+        for of_trial in json.loads(states[-1].read_text())["trial_data"]:
+            json.loads(of_trial[0])
+    except (IndexError, ValueError):
+        return False
+    return any(Path(directory).glob("*/searcher-state-*.pkl"))
+
+
 class KillAfter(tune.Callback):
     """Kills the process that made it, not one that restores it."""
 
-    def __init__(self, n: int) -> None:
+    def __init__(self, n: int, directory: str) -> None:
         self.n = n
+        self.directory = directory
         self.process = os.getpid()
 
     def on_step_end(self, iteration, trials, **info) -> None:
         if os.getpid() == self.process and n_ended(trials) >= self.n:
-            trials[0].storage.syncer.wait()  # another thread writes the experiment's state, without which none restores
-            os.kill(os.getpid(), signal.SIGKILL)
+            trials[0].storage.syncer.wait()
+            if is_restorable(self.directory):
+                os.kill(os.getpid(), signal.SIGKILL)
 
 
 class RemoveNode(tune.Callback):
@@ -89,7 +102,7 @@ def tuner_for(command: str, directory: str, kind: str, callback: tune.Callback |
 
 def main(command: str, directory: str, kind: str, kill_after: int | None) -> None:
     cluster = None
-    callback = None if kill_after is None else KillAfter(kill_after)
+    callback = None if kill_after is None else KillAfter(kill_after, directory)
     if command == "client":
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))

@@ -230,7 +230,7 @@ def test_a_value_that_is_none_of_the_domain_is_tried_as_it_is(value, seen):
     ],
 )
 def test_a_value_beyond_a_bound_by_rounding_counts_as_inside(domain, value):
-    search = over({"a": domain}, points_to_evaluate=[{"a": value}])
+    search = over({"a": domain}, points_to_evaluate=[{"a": value}], noise_std=0.0)
     config = search.suggest("a")
     assert config["a"] == pytest.approx(value, rel=1e-15, abs=1e-15)
     end(search, "a", 0.0)

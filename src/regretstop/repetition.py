@@ -1,0 +1,42 @@
+"""Whether a point that was evaluated is worth another evaluation.
+
+A repeat tells of the noise at its point and of nothing else. So it is worth an evaluation only where there is noise,
+and where the noise leaves open which point is the best.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regretstop.acquisition import UpperConfidenceBound
+from regretstop.posterior import Posterior
+
+Array = NDArray[np.float64]
+
+
+def repeats_agree(points: Array, values: Array) -> bool:
+    """Return whether some point was evaluated more than once, and no two evaluations of any point differ.
+
+    Values with noise do not agree to the last digit: the objective has none, whatever noise a model estimates.
+
+    Args:
+        points: Encoded, shape (n, d).
+        values: Shape (n,).
+    """
+    _, first, group = np.unique(points, axis=0, return_index=True, return_inverse=True)
+    return len(first) < len(points) and bool(np.all(values == values[first[group.ravel()]]))
+
+
+def is_worth_repeating(posterior: Posterior, point: Array, others: Array, sqrt_beta: float) -> bool:
+    """Return whether the noise at a point leaves open that another one is better: μ + √β σ there reaches its μ − √β σ.
+
+    Args:
+        posterior: The posterior.
+        point: Where it was evaluated, and μ + √β σ is largest, shape (d,).
+        others: The other evaluated points and the best of those that were not, shape (m, d); the point itself may be
+            among them.
+        sqrt_beta: √β.
+    """
+    others = others[np.any(others != point, axis=1)]
+    lower = UpperConfidenceBound(-sqrt_beta)(*posterior.mean_std(point[None]))
+    upper = UpperConfidenceBound(sqrt_beta)(*posterior.mean_std(others))
+    return bool(np.max(upper, initial=-np.inf) > lower[0])
