@@ -465,8 +465,7 @@ def test_the_noise_is_named_as_it_was_declared_or_fitted(name: str, treatment: s
 def test_so_does_the_remark_that_noise_alone_keeps_the_bound_up(treatment: str) -> None:
     """Its number of observations follows from the inflated noise, which is what the bound is made of."""
     checked, unchecked = (
-        told(*changing(), treatment, noise_std=0.1, model_check=on).certificate(UCBbr(1e-3))
-        for on in (True, False)
+        told(*changing(), treatment, noise_std=0.1, model_check=on).certificate(UCBbr(1e-3)) for on in (True, False)
     )
     numbers: list[float] = []
     for certificate in (checked, unchecked):

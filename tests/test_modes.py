@@ -124,7 +124,7 @@ def encoded(space: Space, n: int, seed: int, noise: float) -> tuple[np.ndarray, 
 def test_a_running_study_evaluates_the_density_as_often_as_is_affordable(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A search from one start took 28 evaluations a fit; several at a time are cheaper than as many one by one."""
+    """A search from one start took 28 evaluations a fit, one a call; 90 in 28 calls took 1.7 times its time."""
     counts: list[int] = []
     many = HyperparameterDensity.many
 
@@ -138,7 +138,7 @@ def test_a_running_study_evaluates_the_density_as_often_as_is_affordable(
     surrogate = GaussianProcess(kernel=Matern52(), noise_std="learned", hyperparameters="map", mean=0.0)
     for n in range(1, 101):
         surrogate.fit(points[:n], values[:n], categories=history.space.categories, sign=1.0)
-    assert sum(counts) < 85 * 100
+    assert sum(counts) < 95 * 100
     assert len(counts) < 28 * 100
 
 

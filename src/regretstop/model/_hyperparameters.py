@@ -90,7 +90,8 @@ class HyperparameterEstimator:
     The density has several modes as soon as noise and a short lengthscale explain the same values, and which is best
     changes. At checkpoints (8·2^(j/4) observations, at which the model check estimates anyway) and up to 32 they are
     searched for from fixed starts and from the modes at the checkpoint before. In between the best few of the last
-    checkpoint are moved to the present density. Samples are carried on from those at 8, 16, 32, … observations.
+    checkpoint are moved to the present density, and all as noise is tried. Samples are carried on from those at 8, 16,
+    32, … observations.
 
     Args:
         kernel: The kernel family.
@@ -124,13 +125,19 @@ class HyperparameterEstimator:
         return HyperparameterEstimate(scale, mode, samples, sampling)
 
     def _modes(self, part: TrainingData) -> Minima:
-        """Return the best few modes, searched for at the last checkpoint and moved to where they are now."""
+        """Return the best few modes: those of the last checkpoint, moved to where they are now, and all as noise."""
         n = len(part.values)
         checkpoint = last_checkpoint(n)
         if checkpoint is None or checkpoint == n or n <= _FEW:
             return _remembered(self._searched, part, self._search)
         modes = _remembered(self._searched, part.first(checkpoint), self._search)
-        return find_modes(self._density(part), modes.points, modes.metrics)
+        density = self._density(part)
+        if not density.learns_noise:
+            return find_modes(density, modes.points, modes.metrics)
+        points, metrics = fixed_starts(density)
+        return find_modes(
+            density, np.concatenate([modes.points, points[:1]]), np.concatenate([modes.metrics, metrics[:1]])
+        )
 
     def _search(self, part: TrainingData) -> Minima:
         """Return the best modes that fixed starts lead to, and those of the checkpoint before."""
@@ -220,13 +227,13 @@ def last_checkpoint(n: int) -> int | None:
 def fixed_starts(density: HyperparameterDensity) -> tuple[Array, Array]:
     """Return θ that depend on no data, shape (k, size), and guesses of the inverse curvature there, (k, size, size).
 
-    They are the prior medians, the two explanations that a learned σ allows (all is noise, or none is) and draws of
-    the prior, always the same.
+    They are the prior medians, the two explanations that a learned σ allows (all is noise, which comes first, or none
+    is) and draws of the prior, always the same.
     """
     centers, widths = density.prior_medians, density.prior_widths
     points = [centers]
     if density.learns_noise:
-        points += [np.append(centers[:-1], log_noise_std) for log_noise_std in (_ALL_NOISE, _NO_NOISE)]
+        points = [np.append(centers[:-1], _ALL_NOISE), centers, np.append(centers[:-1], _NO_NOISE)]
     draws = centers + widths * np.random.default_rng(0).standard_normal((_N_DRAWS, density.size))
     starts = np.concatenate([points, draws])
     return starts, np.tile(_CURVED * np.diag(widths**2), (len(starts), 1, 1))
