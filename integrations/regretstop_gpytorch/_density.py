@@ -7,9 +7,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from regretstop.array import Array
 from regretstop.model import merge_duplicates
 from regretstop_gpytorch._modules import Modules, covariance, mean_of
-from regretstop_gpytorch._torch import Array, cholesky, to_numpy
+from regretstop_gpytorch._torch import cholesky, to_numpy
 
 _LOG_2PI = math.log(2.0 * math.pi)
 

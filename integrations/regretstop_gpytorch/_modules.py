@@ -15,9 +15,10 @@ from linear_operator import to_dense
 from numpy.typing import NDArray
 from torch import Tensor
 
+from regretstop.array import Array
 from regretstop.model import Embedding
 from regretstop_gpytorch._default import complete_priors, default_kernel, default_likelihood
-from regretstop_gpytorch._torch import Array, seeded, to_numpy
+from regretstop_gpytorch._torch import seeded, to_numpy
 
 Build = Callable[[Tensor, Tensor], Any]
 _TOLERANCE = 1e-6

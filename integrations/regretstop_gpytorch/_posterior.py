@@ -7,9 +7,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from regretstop.array import Array
 from regretstop.model import Embedding, at_least_the_floor, merge_duplicates, take_back, variance_floor
 from regretstop_gpytorch._prior import Prior, family_of
-from regretstop_gpytorch._torch import Array, cholesky, isolated, to_numpy
+from regretstop_gpytorch._torch import cholesky, isolated, to_numpy
 
 
 class GPyTorchPosterior:

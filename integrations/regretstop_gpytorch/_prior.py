@@ -10,11 +10,12 @@ from gpytorch.kernels import Kernel, MaternKernel, RBFKernel, ScaleKernel
 from gpytorch.means import ConstantMean, Mean, ZeroMean
 from torch import Tensor
 
+from regretstop.array import Array
 from regretstop.model import Embedding, Matern52, SquaredExponential
 from regretstop.model import Kernel as Family
 from regretstop_gpytorch._default import AxisMatern52
 from regretstop_gpytorch._modules import covariance, mean_of
-from regretstop_gpytorch._torch import Array, to_numpy
+from regretstop_gpytorch._torch import to_numpy
 
 # For a kernel that is not known, the search for a maximum looks about this far around a point.
 _NEIGHBOURHOOD = 0.5

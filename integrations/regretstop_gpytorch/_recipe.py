@@ -12,13 +12,14 @@ from gpytorch.kernels import Kernel
 from gpytorch.means import Mean
 from numpy.typing import NDArray
 
+from regretstop.array import Array
 from regretstop.checks import check_number_or
 from regretstop.model import MOST_NOISE, Embedding, Fit, Standardized, merge_duplicates, standardize, thinned
 from regretstop_gpytorch._density import Density, settle
 from regretstop_gpytorch._modules import Build, Modules, modules_from, prior_variance, probes, undo
 from regretstop_gpytorch._posterior import GPyTorchPosterior
 from regretstop_gpytorch._prior import Prior
-from regretstop_gpytorch._torch import Array, isolated
+from regretstop_gpytorch._torch import isolated
 
 
 class Recipe:
