@@ -12,6 +12,7 @@ from ray import tune
 from regretstop_ray import GPUCBSearch, RegretBoundStopper, certificate_of
 from regretstop_ray._record import write_record
 
+from regretstop import GaussianProcess
 from tests.integrations.ray.test_ray_complaints import over
 from tests.integrations.ray.test_ray_space import DOMAINS, convert
 
@@ -230,7 +231,7 @@ def test_a_value_that_is_none_of_the_domain_is_tried_as_it_is(value, seen):
     ],
 )
 def test_a_value_beyond_a_bound_by_rounding_counts_as_inside(domain, value):
-    search = over({"a": domain}, points_to_evaluate=[{"a": value}], noise_std=0.0)
+    search = over({"a": domain}, points_to_evaluate=[{"a": value}], surrogate=GaussianProcess(noise_std=0.0))
     config = search.suggest("a")
     assert config["a"] == pytest.approx(value, rel=1e-15, abs=1e-15)
     end(search, "a", 0.0)
