@@ -23,11 +23,11 @@ from regretstop import (
     Space,
     UCBbr,
 )
-from regretstop.certificate import ProbabilityLeft
 from regretstop.rules import probability_left
 from regretstop.rules._remaining import path_gaps
 from regretstop.search import Maximizer
 from regretstop.snapshot import Snapshot
+from regretstop.statement import ProbabilityLeft
 from tests.effort import examples
 from tests.histories import FINITE, SPACES, History, declared, histories, options_of, random_history
 from tests.oracle import covariance, matern52

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from regretstop.bound import RegretBound, instantaneous_regret_bound
-    from regretstop.certificate import Certificate, ModelReport, Noise, ProbabilityLeft, RiskSpent
+    from regretstop.certificate import Certificate
     from regretstop.history import Observation
     from regretstop.loop import Result, minimize
     from regretstop.model import (
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from regretstop.search import UpperConfidenceBound
     from regretstop.snapshot import Snapshot
     from regretstop.spaces import Categorical, Float, Int, Space
+    from regretstop.statement import ModelReport, Noise, ProbabilityLeft, RiskSpent, Statement
 
 __all__ = [
     "GPUCB",
@@ -83,6 +84,7 @@ __all__ = [
     "Space",
     "SquaredExponential",
     "Standardized",
+    "Statement",
     "Surrogate",
     "Thinning",
     "UCBbr",
@@ -95,10 +97,6 @@ _HOME = {
     "RegretBound": "bound",
     "instantaneous_regret_bound": "bound",
     "Certificate": "certificate",
-    "ModelReport": "certificate",
-    "Noise": "certificate",
-    "ProbabilityLeft": "certificate",
-    "RiskSpent": "certificate",
     "Observation": "history",
     "Result": "loop",
     "minimize": "loop",
@@ -136,6 +134,11 @@ _HOME = {
     "Float": "spaces",
     "Int": "spaces",
     "Space": "spaces",
+    "ModelReport": "statement",
+    "Noise": "statement",
+    "ProbabilityLeft": "statement",
+    "RiskSpent": "statement",
+    "Statement": "statement",
 }
 
 

@@ -1,95 +1,30 @@
-"""The certificate: what a rule concluded from the data, as numbers. `prose` has its words, `_json` its JSON."""
+"""The certificate: what a rule concluded from the data, in words and as strict JSON.
+
+What JSON cannot say is a string there, a part is a dictionary, and certificates of earlier versions are read.
+"""
 
 import math
+import numbers
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal, Self, get_args
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from typing import Any, Self, get_args
 
 from regretstop import prose
-from regretstop._json import VERSION, from_json, in_version_2, names_in, part_from_json, to_json
+from regretstop.statement import (
+    Guarantee,
+    MaximumBy,
+    Measure,
+    ModelReport,
+    Noise,
+    ProbabilityLeft,
+    RiskSpent,
+    Statement,
+)
 
-Guarantee = Literal["theorem", "model", "heuristic"]
-"""What a bound is: proven, proven given the fitted model, or without proof at these settings."""
-
-Measure = Literal["regret", "regret change", "expected improvement"]
-"""What a bound is about: how much better than a trial the optimum is, or a number that only signals it."""
-
-MaximumBy = Literal["enumerated", "searched", "evaluated"]
-"""How the maximum over the space is known: the model's at all points, by a search, or the objective's at all points."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RiskSpent:
-    """How a rule divides δ among its tests; `slope_risk + model_risk + test_risk` is δ.
-
-    Attributes:
-        schedule: When tests are made, in words.
-        risk: The risk of this test.
-        spent: What the tests up to this one have spent, with what the slopes and the model take.
-        test_risk: What all tests share.
-        slope_risk: What is kept for the slopes of f.
-        model_risk: What no test spends, because it is the chance that the model itself leaves.
-    """
-
-    schedule: str
-    risk: float
-    spent: float
-    test_risk: float
-    slope_risk: float
-    model_risk: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelReport:
-    """The samples of the hyperparameters that a certificate is the worst of, and how well the model has predicted.
-
-    Attributes:
-        n_samples: How many samples there are; 1 where hyperparameters are declared, or estimated by their mode.
-        sampling: "HMC"; "mode" where samples were asked for and could not be drawn; None where none were.
-        n_transitions: Trajectories of Hamiltonian Monte Carlo behind the samples; None where none were asked for.
-        n_divergent: How many of them diverged; likewise.
-        acceptance: Mean acceptance probability of the last of them; likewise.
-        n_residuals: How many values were predicted before they were seen.
-        residual_rms: Their root mean square error, in deviations that were expected; None without any.
-        inflation: κ ≥ 1, by which all deviations of the model are multiplied.
-    """
-
-    n_samples: int
-    sampling: Literal["HMC", "mode"] | None = None
-    n_transitions: int | None = None
-    n_divergent: int | None = None
-    acceptance: float | None = None
-    n_residuals: int = 0
-    residual_rms: float | None = None
-    inflation: float = 1.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Noise:
-    """The noise that the model reckons with, in the objective's units.
-
-    Attributes:
-        noise_std: σ, declared or fitted; NaN where an old certificate does not say.
-        jitter_std: Deviation of the noise on top, against rounding.
-    """
-
-    noise_std: float = math.nan
-    jitter_std: float = 0.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProbabilityLeft:
-    """The estimated probability that something better than the incumbent by more than ε remains, given the model.
-
-    Attributes:
-        probability: The estimate.
-        n_paths: From how many draws of the model.
-    """
-
-    probability: float
-    n_paths: int
-
-
+_VERSION = 2
+_NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+# What fields of parts are called in the `terms` of version 1, where it is not their own name.
+_NAME_IN_1 = {"spent": "risk_spent", "probability": "probability_left", "n_paths": "paths"}
 _PARTS: Mapping[str, type[Any]] = {
     "risk": RiskSpent,
     "model": ModelReport,
@@ -105,74 +40,13 @@ _CHOICES: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Certificate:
+class Certificate(Statement):
     """How far the incumbent can be from the optimum, and whether that is close enough to stop.
 
     `print(certificate)` says it in words. Certificates are equal if all their fields are.
 
-    Attributes:
-        rule: Class name of the rule, such as "UCBbr".
-        bound: Upper bound on what `measure` names, in the objective's units; inf if nothing can be said.
-        epsilon: ε, the tolerance asked for, in the objective's units.
-        delta: δ, the risk asked for: the probability that the bound may fail.
-        guarantee: What the bound is: "theorem" (the user declared kernel and noise, and every
-            precondition held; no noise is enough where every point of the space was evaluated),
-            "model" (the same, given estimated hyperparameters) or "heuristic" (no proof at these
-            settings).
-        incumbent: Number of the certified trial; None if there is none.
-        incumbent_value: Its observed value, in the objective's own sign and units.
-        n_observations: Number of completed observations that entered the fit.
-        n_excluded: Number of observations that did not: failed, not finite or outside the space.
-        optimality_gap: The certified optimality gap at the same data, in the objective's units; it
-            equals the bound if that is what the rule computes.
-        optimality_gap_guarantee: What the gap is, "theorem" or "model".
-        optimality_gap_incumbent: Number of the trial that the gap is about, which may be another
-            one than the incumbent.
-        reason: In words, why to stop, or why not, or why the bound is infinite.
-        terms: The rule's own numbers, by name; JSON scalars, to be read only. The strings "inf", "-inf" and "nan" are
-            reserved.
-        measure: What the bound is about: "regret", f* − f(incumbent); "regret change", how much the last observation
-            changed its expectation; or "expected improvement", the largest on the incumbent. Only the first says how
-            far the optimum can be; the others say that a search has settled.
-        maximum: How the maximum over the space that the bound rests on is known: "enumerated" at every point of a
-            finite space, "searched" for, or "evaluated" where the objective itself was, at every point and without
-            noise. None if nothing is certified.
-        risk: How δ is spent; None for a rule that does not divide it.
-        model: What is said of the model; None if there is none.
-        noise: The noise of the model; None if there is none.
-        left: The estimated probability that something better by more than ε remains; None where it was not estimated.
-        test: Index k ≥ 1 of the test; None if none was made.
-        next_test: Number of observations at which the next test that spends risk is due, where that is later than
-            after the next observation; else None.
+    Its fields are those of a `Statement`.
     """
-
-    rule: str
-    bound: float
-    epsilon: float
-    delta: float
-    guarantee: Guarantee
-    incumbent: int | None
-    incumbent_value: float | None
-    n_observations: int
-    n_excluded: int
-    optimality_gap: float
-    optimality_gap_guarantee: Guarantee
-    optimality_gap_incumbent: int | None
-    reason: str
-    terms: Mapping[str, float | int | str] = field(hash=False)
-    measure: Measure = "regret"
-    maximum: MaximumBy | None = None
-    risk: RiskSpent | None = None
-    model: ModelReport | None = None
-    noise: Noise | None = None
-    left: ProbabilityLeft | None = None
-    test: int | None = None
-    next_test: int | None = None
-
-    @property
-    def stop(self) -> bool:
-        """Whether the bound is below ε."""
-        return bool(self.bound < self.epsilon)  # numpy's bool is no JSON
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as strict JSON: infinities and NaN become strings.
@@ -180,9 +54,9 @@ class Certificate:
         Returns:
             The fields, and "version" and "stop". `from_dict` is the inverse.
         """
-        values = {f.name: to_json(getattr(self, f.name)) for f in fields(self)}
-        values["terms"] = {name: to_json(value) for name, value in self.terms.items()}
-        return {"version": VERSION, **values, "stop": self.stop}
+        values = {f.name: _to_json(getattr(self, f.name)) for f in fields(self)}
+        values["terms"] = {name: _to_json(value) for name, value in self.terms.items()}
+        return {"version": _VERSION, **values, "stop": self.stop}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -194,16 +68,16 @@ class Certificate:
         Raises:
             ValueError: If the version is unknown, a field is missing or a word such as a guarantee has no meaning.
         """
-        data = in_version_2(data, _PARTS)
-        values = {name: data[name] for name in names_in(cls, data)}
+        data = _in_version_2(data, _PARTS)
+        values = {name: data[name] for name in _names_in(cls, data)}
         for name, known in _CHOICES.items():
             if name in values and values[name] not in known:
                 raise ValueError(f"{name} must be one of {known}, got {name}={values[name]!r}")
         for name in ("bound", "epsilon", "delta", "incumbent_value", "optimality_gap"):
-            values[name] = from_json(values[name])
-        values["terms"] = {name: from_json(value) for name, value in data["terms"].items()}
+            values[name] = _from_json(values[name])
+        values["terms"] = {name: _from_json(value) for name, value in data["terms"].items()}
         for name, kind in _PARTS.items():
-            values[name] = part_from_json(kind, values.get(name), name)
+            values[name] = _part_from_json(kind, values.get(name), name)
         return cls(**values)
 
     def summary(self) -> str:
@@ -212,3 +86,77 @@ class Certificate:
 
     def __str__(self) -> str:
         return prose.text(self)
+
+
+def _to_json(value: Any) -> Any:
+    """Return a scalar as plain Python, numpy's included, a part as a dictionary, and an infinity or NaN as a string."""
+    if isinstance(value, bool | str) or value is None:
+        return value
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real):
+        number = float(value)
+        return number if math.isfinite(number) else str(number)
+    if is_dataclass(value):
+        return {f.name: _to_json(getattr(value, f.name)) for f in fields(value)}
+    return value
+
+
+def _from_json(value: Any) -> Any:
+    """Return a scalar that `_to_json` may have turned into a string."""
+    return _NON_FINITE.get(value, value) if isinstance(value, str) else value
+
+
+def _names_in(kind: type[Any], data: Any, name: str = "data") -> list[str]:
+    """Return the names of the fields that data has for a dataclass: all of them, but those with a default may lack.
+
+    Raises:
+        ValueError: If another is missing, or if data is no mapping.
+    """
+    if not isinstance(data, Mapping):
+        raise ValueError(f"{name} must be a mapping, got {data!r}")
+    # A field with a default may be younger than what was stored, which then means the default.
+    names = [f.name for f in fields(kind) if f.default is MISSING or f.name in data]
+    missing = [each for each in names if each not in data]
+    if missing:
+        raise ValueError(f"{name} must have every field, got none for {', '.join(missing)}")
+    return names
+
+
+def _part_from_json(kind: type[Any], data: Any, name: str) -> Any:
+    """Return the part of this kind, None where there is none.
+
+    Raises:
+        ValueError: If a field is missing.
+    """
+    if data is None:
+        return None
+    return kind(**{each: _from_json(data[each]) for each in _names_in(kind, data, name)})
+
+
+def _in_version_2(data: Mapping[str, Any], parts: Mapping[str, type[Any]]) -> Mapping[str, Any]:
+    """Return the dictionary of a certificate of version 1 or 2 in the form of version 2.
+
+    Version 1 had one mapping, `terms`, also for what parts have now. What makes up no whole part stays there.
+
+    Args:
+        data: The dictionary.
+        parts: The dataclass of each part, by its name.
+
+    Raises:
+        ValueError: If the version is another one.
+    """
+    version = data.get("version")
+    if version not in (1, _VERSION):
+        raise ValueError(f"version must be 1 or {_VERSION}, got version={version!r}")
+    if version == _VERSION or "terms" not in data:
+        return data
+    terms = dict(data["terms"])
+    found: dict[str, Any] = {name: terms.pop(name) for name in ("maximum", "test", "next_test") if name in terms}
+    for name, kind in parts.items():
+        names = {f.name: _NAME_IN_1.get(f.name, f.name) for f in fields(kind)}
+        part = {new: terms[old] for new, old in names.items() if old in terms}
+        if part and all(f.name in part for f in fields(kind) if f.default is MISSING):
+            found[name] = part
+            terms = {old: value for old, value in terms.items() if old not in names.values()}
+    return {**data, **found, "terms": terms}

@@ -2,10 +2,8 @@
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from regretstop.certificate import Certificate, Guarantee
+from regretstop.statement import Guarantee, Statement
 
 _QUANTITY = {
     "regret": "the regret of",
@@ -18,7 +16,7 @@ _ASSUMPTION = {
 }
 
 
-def summary(certificate: "Certificate") -> str:
+def summary(certificate: Statement) -> str:
     """Return in one line what was decided, for a log."""
     rule, bound = certificate.rule, certificate.bound
     quantity, after = _QUANTITY[certificate.measure], f"after {certificate.n_observations} evaluations"
@@ -35,7 +33,7 @@ def summary(certificate: "Certificate") -> str:
     )
 
 
-def text(certificate: "Certificate") -> str:
+def text(certificate: Statement) -> str:
     """Return what is certified, in a few lines."""
     decision = "Stop" if certificate.stop else "Go on"
     lines = [f"{decision} ({certificate.rule}, ε = {certificate.epsilon:.4g}): {certificate.reason}"]
@@ -61,7 +59,7 @@ def text(certificate: "Certificate") -> str:
     return "\n".join(lines)
 
 
-def _statement(certificate: "Certificate") -> list[str]:
+def _statement(certificate: Statement) -> list[str]:
     if not math.isfinite(certificate.bound):
         return ["Nothing can be said yet about how far the best trial is from the optimum."]
     trial = "the incumbent" if certificate.incumbent is None else f"trial {certificate.incumbent}"
@@ -81,7 +79,7 @@ def _statement(certificate: "Certificate") -> list[str]:
     ]
 
 
-def _signal(certificate: "Certificate", trial: str) -> list[str]:
+def _signal(certificate: Statement, trial: str) -> list[str]:
     """Return what a bound says that is not about the regret itself, and that it is not."""
     bound = rounded_up(certificate.bound)
     if certificate.measure == "regret change":
@@ -93,7 +91,7 @@ def _signal(certificate: "Certificate", trial: str) -> list[str]:
     ]
 
 
-def _left(certificate: "Certificate", epsilon: str) -> list[str]:
+def _left(certificate: Statement, epsilon: str) -> list[str]:
     """Return a sentence on what may be left to find, none where it was not estimated, as in older certificates."""
     left = certificate.left
     if left is None:
@@ -104,7 +102,7 @@ def _left(certificate: "Certificate", epsilon: str) -> list[str]:
     ]
 
 
-def _risk(certificate: "Certificate") -> list[str]:
+def _risk(certificate: Statement) -> list[str]:
     """Return how δ is spent; nothing where no ledger was kept, as in older certificates."""
     risk = certificate.risk
     if risk is None:
@@ -121,7 +119,7 @@ def _risk(certificate: "Certificate") -> list[str]:
     ]
 
 
-def _gap_statement(certificate: "Certificate") -> str:
+def _gap_statement(certificate: Statement) -> str:
     if not math.isfinite(certificate.optimality_gap):
         return "Certified optimality gap: none."
     words = f"at most {rounded_up(certificate.optimality_gap)}"
@@ -135,7 +133,7 @@ def _gap_statement(certificate: "Certificate") -> str:
     )
 
 
-def _assumption(certificate: "Certificate", guarantee: "Guarantee") -> str:
+def _assumption(certificate: Statement, guarantee: Guarantee) -> str:
     noise = certificate.noise
     if noise is None or not noise.jitter_std > 0.0:
         return _ASSUMPTION[guarantee]

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regretstop.array import Array
-from regretstop.certificate import ModelReport, Noise
 from regretstop.model import ModelCheck, Plateau, Posterior, SamplingReport
 from regretstop.schedule import EVERY_OBSERVATION, Schedule
 from regretstop.search import Maximizer
 from regretstop.spaces import Space
+from regretstop.statement import ModelReport, Noise
 
 Beta = float | Literal["theory", "matched"]
 

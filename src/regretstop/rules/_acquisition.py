@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from regretstop.certificate import Measure
 from regretstop.rules._base import Estimate
 from regretstop.rules._heuristic import Heuristic
 from regretstop.search import How, LogExpectedImprovement
 from regretstop.snapshot import Snapshot
+from regretstop.statement import Measure
 
 
 @dataclass(frozen=True)

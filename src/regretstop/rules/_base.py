@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from regretstop.certificate import Certificate, Guarantee, Measure, Noise, ProbabilityLeft, RiskSpent
+from regretstop.certificate import Certificate
 from regretstop.checks import check_between
 from regretstop.gap import Gap
 from regretstop.prose import compared
@@ -14,6 +14,7 @@ from regretstop.rules._remaining import probability_left
 from regretstop.schedule import DEFAULT_SCHEDULE, Schedule
 from regretstop.search import How
 from regretstop.snapshot import Snapshot
+from regretstop.statement import Guarantee, Measure, Noise, ProbabilityLeft, RiskSpent
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from typing import ClassVar
 import numpy as np
 
 from regretstop.array import Array
-from regretstop.certificate import Measure
 from regretstop.gap import calibrated_gaps
 from regretstop.model import Posterior, Revisable
 from regretstop.rules._base import Estimate
@@ -28,6 +27,7 @@ from regretstop.rules._delta_cb import sqrt_beta_of
 from regretstop.rules._heuristic import Heuristic
 from regretstop.search import Maximizer, expected_improvement
 from regretstop.snapshot import Snapshot
+from regretstop.statement import Measure
 
 NOT_REVISABLE = "the surrogate's posterior cannot take an observation back, which is how this rule compares models"
 _NONE_BEFORE = "only the last observation lies in the space, so there is no earlier model to compare with"

@@ -4,10 +4,10 @@ import math
 from dataclasses import dataclass, field
 
 from regretstop.bound import RiskLedger
-from regretstop.certificate import RiskSpent
 from regretstop.checks import check_at_least
 from regretstop.rules._base import Rule
 from regretstop.snapshot import Snapshot
+from regretstop.statement import RiskSpent
 
 
 @dataclass(frozen=True)

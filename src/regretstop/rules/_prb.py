@@ -8,13 +8,14 @@ from scipy.special import bdtr, bdtrc
 
 from regretstop.array import Array
 from regretstop.bound import RiskLedger
-from regretstop.certificate import Certificate, ProbabilityLeft
+from regretstop.certificate import Certificate
 from regretstop.gap import gap_beside
 from regretstop.model import HasPaths
 from regretstop.rules._base import Estimate
 from regretstop.rules._ledger import LedgerRule, risk_spent
 from regretstop.rules._remaining import NO_PATHS, can_draw, path_gaps, path_rng
 from regretstop.snapshot import Snapshot
+from regretstop.statement import ProbabilityLeft
 
 _N_CANDIDATES = 5
 # Paths that choose the candidates; others then judge them.

@@ -5,10 +5,10 @@ import math
 import numpy as np
 
 from regretstop.array import Array
-from regretstop.certificate import ProbabilityLeft
 from regretstop.model import HasPaths
 from regretstop.search import maximize_paths
 from regretstop.snapshot import Snapshot
+from regretstop.statement import ProbabilityLeft
 
 NO_PATHS = "the surrogate's posterior cannot be drawn from as functions, which is what this rule counts"
 # For the estimate that every certificate carries.

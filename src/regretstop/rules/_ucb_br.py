@@ -20,7 +20,7 @@ from regretstop.bound import (
     slopes_of,
     theory_sqrt_beta,
 )
-from regretstop.certificate import Certificate, Guarantee
+from regretstop.certificate import Certificate
 from regretstop.checks import check_between, check_positive
 from regretstop.gap import certified_gap
 from regretstop.model import Posterior
@@ -29,6 +29,7 @@ from regretstop.rules._ledger import LedgerRule, risk_spent
 from regretstop.search import Maximizer, Maximum, UpperConfidenceBound
 from regretstop.snapshot import Beta, Snapshot
 from regretstop.spaces import Space
+from regretstop.statement import Guarantee
 
 
 @dataclass(frozen=True)

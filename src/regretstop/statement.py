@@ -1,0 +1,156 @@
+"""What a certificate states, as numbers: its typed parts, and the whole. `prose` has the words for it."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Guarantee = Literal["theorem", "model", "heuristic"]
+"""What a bound is: proven, proven given the fitted model, or without proof at these settings."""
+
+Measure = Literal["regret", "regret change", "expected improvement"]
+"""What a bound is about: how much better than a trial the optimum is, or a number that only signals it."""
+
+MaximumBy = Literal["enumerated", "searched", "evaluated"]
+"""How the maximum over the space is known: the model's at all points, by a search, or the objective's at all points."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RiskSpent:
+    """How a rule divides δ among its tests; `slope_risk + model_risk + test_risk` is δ.
+
+    Attributes:
+        schedule: When tests are made, in words.
+        risk: The risk of this test.
+        spent: What the tests up to this one have spent, with what the slopes and the model take.
+        test_risk: What all tests share.
+        slope_risk: What is kept for the slopes of f.
+        model_risk: What no test spends, because it is the chance that the model itself leaves.
+    """
+
+    schedule: str
+    risk: float
+    spent: float
+    test_risk: float
+    slope_risk: float
+    model_risk: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelReport:
+    """The samples of the hyperparameters that a certificate is the worst of, and how well the model has predicted.
+
+    Attributes:
+        n_samples: How many samples there are; 1 where hyperparameters are declared, or estimated by their mode.
+        sampling: "HMC"; "mode" where samples were asked for and could not be drawn; None where none were.
+        n_transitions: Trajectories of Hamiltonian Monte Carlo behind the samples; None where none were asked for.
+        n_divergent: How many of them diverged; likewise.
+        acceptance: Mean acceptance probability of the last of them; likewise.
+        n_residuals: How many values were predicted before they were seen.
+        residual_rms: Their root mean square error, in deviations that were expected; None without any.
+        inflation: κ ≥ 1, by which all deviations of the model are multiplied.
+    """
+
+    n_samples: int
+    sampling: Literal["HMC", "mode"] | None = None
+    n_transitions: int | None = None
+    n_divergent: int | None = None
+    acceptance: float | None = None
+    n_residuals: int = 0
+    residual_rms: float | None = None
+    inflation: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Noise:
+    """The noise that the model reckons with, in the objective's units.
+
+    Attributes:
+        noise_std: σ, declared or fitted; NaN where an old certificate does not say.
+        jitter_std: Deviation of the noise on top, against rounding.
+    """
+
+    noise_std: float = math.nan
+    jitter_std: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbabilityLeft:
+    """The estimated probability that something better than the incumbent by more than ε remains, given the model.
+
+    Attributes:
+        probability: The estimate.
+        n_paths: From how many draws of the model.
+    """
+
+    probability: float
+    n_paths: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """What a rule concluded from the data.
+
+    Attributes:
+        rule: Class name of the rule, such as "UCBbr".
+        bound: Upper bound on what `measure` names, in the objective's units; inf if nothing can be said.
+        epsilon: ε, the tolerance asked for, in the objective's units.
+        delta: δ, the risk asked for: the probability that the bound may fail.
+        guarantee: What the bound is: "theorem" (the user declared kernel and noise, and every
+            precondition held; no noise is enough where every point of the space was evaluated),
+            "model" (the same, given estimated hyperparameters) or "heuristic" (no proof at these
+            settings).
+        incumbent: Number of the certified trial; None if there is none.
+        incumbent_value: Its observed value, in the objective's own sign and units.
+        n_observations: Number of completed observations that entered the fit.
+        n_excluded: Number of observations that did not: failed, not finite or outside the space.
+        optimality_gap: The certified optimality gap at the same data, in the objective's units; it
+            equals the bound if that is what the rule computes.
+        optimality_gap_guarantee: What the gap is, "theorem" or "model".
+        optimality_gap_incumbent: Number of the trial that the gap is about, which may be another
+            one than the incumbent.
+        reason: In words, why to stop, or why not, or why the bound is infinite.
+        terms: The rule's own numbers, by name; JSON scalars, to be read only. The strings "inf", "-inf" and "nan" are
+            reserved.
+        measure: What the bound is about: "regret", f* − f(incumbent); "regret change", how much the last observation
+            changed its expectation; or "expected improvement", the largest on the incumbent. Only the first says how
+            far the optimum can be; the others say that a search has settled.
+        maximum: How the maximum over the space that the bound rests on is known: "enumerated" at every point of a
+            finite space, "searched" for, or "evaluated" where the objective itself was, at every point and without
+            noise. None if nothing is certified.
+        risk: How δ is spent; None for a rule that does not divide it.
+        model: What is said of the model; None if there is none.
+        noise: The noise of the model; None if there is none.
+        left: The estimated probability that something better by more than ε remains; None where it was not estimated.
+        test: Index k ≥ 1 of the test; None if none was made.
+        next_test: Number of observations at which the next test that spends risk is due, where that is later than
+            after the next observation; else None.
+    """
+
+    rule: str
+    bound: float
+    epsilon: float
+    delta: float
+    guarantee: Guarantee
+    incumbent: int | None
+    incumbent_value: float | None
+    n_observations: int
+    n_excluded: int
+    optimality_gap: float
+    optimality_gap_guarantee: Guarantee
+    optimality_gap_incumbent: int | None
+    reason: str
+    terms: Mapping[str, float | int | str] = field(hash=False)
+    measure: Measure = "regret"
+    maximum: MaximumBy | None = None
+    risk: RiskSpent | None = None
+    model: ModelReport | None = None
+    noise: Noise | None = None
+    left: ProbabilityLeft | None = None
+    test: int | None = None
+    next_test: int | None = None
+
+    @property
+    def stop(self) -> bool:
+        """Whether the bound is below ε."""
+        return bool(self.bound < self.epsilon)  # numpy's bool is no JSON
