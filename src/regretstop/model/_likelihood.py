@@ -149,8 +149,7 @@ class HyperparameterDensity:
             ok_values, ok_gradients = self._few(thetas[~failed])
             values[~failed], gradients[~failed] = ok_values, ok_gradients
             return values, gradients
-        diagonal = inverse.reshape(k, -1)[:, :: n + 1]
-        diagonal *= 0.5
+        inverse.reshape(k, -1)[:, :: n + 1] *= 0.5  # which the sum of the two halves has twice
         # From the factor, so that rounding cannot make it negative where K is nearly singular.
         whitened_ones = inverse_chol.sum(axis=2)
         precision = np.einsum("ki,ki->k", whitened_ones, whitened_ones)
@@ -159,20 +158,18 @@ class HyperparameterDensity:
         solved = np.einsum("kij,kj->ki", inverse, residuals)
         values += 0.5 * (np.einsum("ki,ki->k", residuals, solved) + log_determinant + np.log(precision))
 
-        # Into memory that is there already: fresh pages cost more than the arithmetic.
-        inverse -= np.multiply(solved[:, :, None], solved[:, None, :], out=covariance)
-        inverse_ones /= np.sqrt(precision)[:, None]
-        inverse -= np.multiply(inverse_ones[:, :, None], inverse_ones[:, None, :], out=covariance)  # now 2 G
+        twice_g = _less_two_squares(inverse, solved, inverse_ones / np.sqrt(precision)[:, None], spare=covariance)
         # dK/dlog ℓ_j = −2 s² ρ' Δ_j²/ℓ_j².
-        slope *= inverse
+        slope *= twice_g
         by_axis = matmul(slope.reshape(k, -1), self._gaps.T)
         gradients[:, : self.dim] -= variance[:, None] * weights * by_axis
-        gradients[:, self.dim] += np.einsum("kij,kij->k", inverse, signal)
+        gradients[:, self.dim] += np.einsum("kij,kij->k", twice_g, signal)
         if self._noise_std is None:
             # The single values behind a merged mean still speak about the noise.
             values += 0.5 * (self._n_extra * (_LOG_2PI + np.log(noise_variance)) + self._within / noise_variance)
             values += 0.5 * self._log_repeats
-            slope_in_noise = noise_variance * (diagonal / self._repeats).sum(axis=1)
+            of_each = twice_g.reshape(k, -1)[:, :: n + 1]
+            slope_in_noise = noise_variance * (of_each / self._repeats).sum(axis=1)
             slope_in_noise += self._n_extra - self._within / noise_variance
             gradients[:, -1] += np.where(thetas[:, -1] >= _LOG_FLOOR, slope_in_noise, 0.0)
         return values, gradients
@@ -199,6 +196,22 @@ class HyperparameterDensity:
         widths = self.prior_widths
         z = (thetas - self.prior_medians) / widths
         return 0.5 * np.einsum("ki,ki->k", z, z), z / widths
+
+
+def _less_two_squares(matrices: Array, one: Array, other: Array, *, spare: Array) -> Array:
+    """Return A − a aᵀ − b bᵀ for each of k matrices, in the memory of `matrices`.
+
+    In place, and by way of `spare`, which is lost too: fresh pages cost more than the arithmetic.
+
+    Args:
+        matrices: A, shape (k, n, n).
+        one: a, shape (k, n).
+        other: b, shape (k, n).
+        spare: Of the shape of the matrices.
+    """
+    for vectors in (one, other):
+        matrices -= np.multiply(vectors[:, :, None], vectors[:, None, :], out=spare)
+    return matrices
 
 
 def _squared_gaps(columns: Array, axis: NDArray[np.intp]) -> Array:
