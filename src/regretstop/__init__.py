@@ -1,5 +1,8 @@
 """Stop a hyperparameter search when it is good enough, and say what is proved about it.
 
+The rule `UCBbr` and its bound are those of Haowei Wang, Jingyi Wang and Qiyu Wei, "Regret-Based (ε, δ)-optimal Stopping
+Criteria for Bayesian Optimization"; what goes beyond the paper is derived in docs/theory.md.
+
 The public names are loaded when they are first used: scipy is most of what importing them costs, and a program that
 only imports the package, such as a command line that prints its help, should not wait for it.
 """
