@@ -10,7 +10,7 @@ distribution with a heavier tail, and their weights make up for it; the deviatio
 """
 
 import math
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,12 +145,3 @@ class Paths:
 
 def _batches(n: int) -> list[slice]:
     return [slice(start, start + _BATCH) for start in range(0, n, _BATCH)]
-
-
-@runtime_checkable
-class HasPaths(Protocol):
-    """A posterior that can be drawn from as functions; not every surrogate's can."""
-
-    def paths(self, n: int, rng: np.random.Generator) -> Paths:
-        """Return n draws."""
-        ...

@@ -8,7 +8,6 @@ Notation (standardised values, encoded points):
 """
 
 import math
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -21,68 +20,6 @@ from regretstop.model._repeats import merge_duplicates, take_back
 
 # Relative to s²: what rounding leaves of a variance of 0 in a fit that `cholesky` accepts is a hundredth of that.
 _CLEARLY_NEGATIVE = 1e-8
-
-
-class Posterior(Protocol):
-    """What rules and acquisitions need of a surrogate fitted to n observations in d dimensions.
-
-    All values are standardised and maximised; points are encoded by the Space.
-    """
-
-    @property
-    def prior_std(self) -> float:
-        """s, the prior deviation of the objective."""
-        ...
-
-    @property
-    def noise_std(self) -> float:
-        """σ, the deviation of the noise that the model assumes."""
-        ...
-
-    @property
-    def jitter(self) -> float:
-        """Variance added to every observation for numerical reasons."""
-        ...
-
-    @property
-    def lengthscales(self) -> Array:
-        """ℓ, shape (d,); where the kernel is None only the search for a maximum uses it, and a guess will do."""
-        ...
-
-    @property
-    def kernel(self) -> Kernel | None:
-        """The kernel family, which knows how steep its draws are; None where nobody knows."""
-        ...
-
-    def mean_std(self, points: Array) -> tuple[Array, Array]:
-        """Return μ and σ_n, each of shape (m,), at points of shape (m, d)."""
-        ...
-
-    def mean_std_gradient(self, points: Array) -> tuple[Array, Array, Array, Array]:
-        """Return μ, σ_n of shape (m,) and their gradients of shape (m, d), zero along categorical axes."""
-        ...
-
-    def condition_on(self, points: Array, values: Array | None = None) -> "Posterior":
-        """Return the posterior as if the points, shape (m, d), had been observed, by default at their mean."""
-        ...
-
-
-@runtime_checkable
-class Revisable(Protocol):
-    """What a rule that compares two successive models asks besides: joint moments, and the model of one step before."""
-
-    def covariance(self, points: Array) -> Array:
-        """Return the posterior covariance of the objective, shape (m, m), at points of shape (m, d)."""
-        ...
-
-    def without(self, point: Array, value: float) -> Posterior:
-        """Return the posterior, hyperparameters unchanged, as if one observation had not been made.
-
-        Args:
-            point: Where, encoded, shape (d,).
-            value: What was observed, standardised.
-        """
-        ...
 
 
 class GaussianProcessPosterior:

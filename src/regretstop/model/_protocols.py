@@ -1,4 +1,7 @@
-"""What the optimizer asks of a surrogate, and what it gets."""
+"""What the rest of the house asks of a posterior and of a surrogate, and what it gets.
+
+A posterior may be able to do more than is asked of all: `Revisable` and `HasPaths` are what some rules look for.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -8,12 +11,84 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regretstop.array import Array
+from regretstop.model._kernels import Kernel
 from regretstop.model._model_check import ModelCheck
-from regretstop.model._posterior import Posterior
+from regretstop.model._paths import Paths
 from regretstop.model._sampling import SamplingReport
 from regretstop.model._standardize import Standardized
 
 Treatment = Literal["posterior", "map", "fixed"]
+
+
+class Posterior(Protocol):
+    """What rules and acquisitions need of a surrogate fitted to n observations in d dimensions.
+
+    All values are standardised and maximised; points are encoded by the Space.
+    """
+
+    @property
+    def prior_std(self) -> float:
+        """s, the prior deviation of the objective."""
+        ...
+
+    @property
+    def noise_std(self) -> float:
+        """σ, the deviation of the noise that the model assumes."""
+        ...
+
+    @property
+    def jitter(self) -> float:
+        """Variance added to every observation for numerical reasons."""
+        ...
+
+    @property
+    def lengthscales(self) -> Array:
+        """ℓ, shape (d,); where the kernel is None only the search for a maximum uses it, and a guess will do."""
+        ...
+
+    @property
+    def kernel(self) -> Kernel | None:
+        """The kernel family, which knows how steep its draws are; None where nobody knows."""
+        ...
+
+    def mean_std(self, points: Array) -> tuple[Array, Array]:
+        """Return μ and σ_n, each of shape (m,), at points of shape (m, d)."""
+        ...
+
+    def mean_std_gradient(self, points: Array) -> tuple[Array, Array, Array, Array]:
+        """Return μ, σ_n of shape (m,) and their gradients of shape (m, d), zero along categorical axes."""
+        ...
+
+    def condition_on(self, points: Array, values: Array | None = None) -> "Posterior":
+        """Return the posterior as if the points, shape (m, d), had been observed, by default at their mean."""
+        ...
+
+
+@runtime_checkable
+class Revisable(Protocol):
+    """What a rule that compares two successive models asks besides: joint moments, and the model of one step before."""
+
+    def covariance(self, points: Array) -> Array:
+        """Return the posterior covariance of the objective, shape (m, m), at points of shape (m, d)."""
+        ...
+
+    def without(self, point: Array, value: float) -> Posterior:
+        """Return the posterior, hyperparameters unchanged, as if one observation had not been made.
+
+        Args:
+            point: Where, encoded, shape (d,).
+            value: What was observed, standardised.
+        """
+        ...
+
+
+@runtime_checkable
+class HasPaths(Protocol):
+    """A posterior that can be drawn from as functions; not every surrogate's can."""
+
+    def paths(self, n: int, rng: np.random.Generator) -> Paths:
+        """Return n draws."""
+        ...
 
 
 @dataclass(frozen=True)
