@@ -85,7 +85,7 @@ class GPUCB:
         self._pending: list[Mapping[str, Any]] = []
         self._encoder = HistoryEncoder(space, self._sign)
         self._encoded: EncodedHistory | None = None
-        self._fitted: tuple[EncodedHistory, SearchModel] | None = None
+        self._model: tuple[EncodedHistory, SearchModel] | None = None
         # The last test of each rule, by its repr.
         self._tests: dict[str, tuple[EncodedHistory, Certificate]] = {}
 
@@ -225,8 +225,8 @@ class GPUCB:
         elif not np.any(data.inside):
             obstacle = "no observation lies in the space"
         else:
-            fitted = self._fit(data)
-            fit, maximizers = fitted.fit, fitted.maximizers
+            model = self._fit(data)
+            fit, maximizers = model.fit, model.maximizers
             if not fit.data.has_spread:
                 obstacle = all_equal(self._sign * float(data.values[0]))
             else:
@@ -291,28 +291,28 @@ class GPUCB:
         return np.array(encoded).reshape(-1, self.space.dim)
 
     def _fit(self, data: EncodedHistory) -> SearchModel:
-        if self._fitted is not None and self._fitted[0].fits_as(data):
-            return self._fitted[1]
+        if self._model is not None and self._model[0].fits_as(data):
+            return self._model[1]
         fit = self._surrogate.fit(data.points, data.values, categories=self.space.categories, sign=self._sign)
-        fitted = SearchModel.of(fit, self.space, data.points[data.inside], self._seed)
+        model = SearchModel.of(fit, self.space, data.points[data.inside], self._seed)
         if data is self._encoded:
-            self._fitted = data, fitted
-        return fitted
+            self._model = data, model
+        return model
 
     def _next_point(
         self, data: EncodedHistory, failed: Array, unvalued: Array, visited: Visited, exceedance: float | None
     ) -> Array:
         needs_all = self._beta == "matched" or exceedance is not None
-        fitted = self._fit(data).keeping_away(failed, unvalued, all_posteriors=needs_all)
-        repeats = fitted.has_noise and not repeats_agree(data.points, data.values)
+        model = self._fit(data).keeping_away(failed, unvalued, all_posteriors=needs_all)
+        repeats = model.has_noise and not repeats_agree(data.points, data.values)
         if exceedance is not None and (len(self._history) + len(self._pending)) % 2:
             rng = np.random.default_rng([self._seed, len(self._history), len(self._pending)])
-            epsilon = exceedance / fitted.fit.data.scale
+            epsilon = exceedance / model.fit.data.scale
             closed = NOTHING if repeats else visited
-            point = exceeding_point(fitted.maximizers, fitted.inside, epsilon, rng, closed)
+            point = exceeding_point(model.maximizers, model.inside, epsilon, rng, closed)
             if point is not None:
                 return point
-        return next_point(fitted, self._beta, len(data.values), self.snapshot, visited, repeats=repeats)
+        return next_point(model, self._beta, len(data.values), self.snapshot, visited, repeats=repeats)
 
 
 def check_search(
