@@ -4,6 +4,8 @@ NumPy and SciPy each bring a BLAS with its own thread pool. Where their calls al
 factorises with one and multiplies with the other, the threads of the one wait busily while those of the other want the
 cores: on two cores a fit to 100 points took 262 ms of CPU instead of 40. The user's thread settings stay as they are;
 one library for all of it is enough.
+
+What rounding may do to a posterior variance is in docs/theory.md, Rounding.
 """
 
 from collections.abc import Iterator

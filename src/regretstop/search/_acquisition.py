@@ -13,8 +13,8 @@ from regretstop.normal import mills_ratio
 # Below this a posterior deviation is rounding: the variance is a difference of numbers near 1 in double precision, of
 # which 2⁻⁵² = (1.5e-8)² is left.
 _LEAST_STD = 1e-10
-# Where 1 − t m(t) comes from its asymptotic series: both ways of computing it are exact to 1e-12 there. It is 1/t² = 4e-4,
-# so 2⁻⁵² leaves 6e-13 of it, and the first term left out, 10395/t¹⁰ of it, is 1e-13.
+# Where 1 − t m(t) comes from its asymptotic series: both ways of computing it are exact to 1e-12 there. It is about
+# 1/t² = 4e-4: rounding is 2⁻⁵² t² = 6e-13 of it, and the first term left out 10395/t¹⁰ = 1e-13.
 _FAR = 50.0
 
 
@@ -49,9 +49,8 @@ class UpperConfidenceBound:
 class LogExpectedImprovement:
     """log E[max(f(x) − best, 0)] = log σ + log h(z),   h(z) = φ(z) + z Φ(z),   z = (μ − best) / σ.
 
-    The expected improvement of Jones et al. 1998, eq. 15, for maximisation. In logarithms a value of 1e-300 has as good a
-    gradient as one of 1 (Ament et al. 2023). A deviation below 1e-10,
-    which is rounding, counts as 1e-10.
+    The expected improvement of Jones et al. 1998, eq. 15, for maximisation. In logarithms a value of 1e-300 has as good
+    a gradient as one of 1 (Ament et al. 2023). A deviation below 1e-10, which is rounding, counts as 1e-10.
 
     Args:
         best: The value to improve on, standardised.
