@@ -167,7 +167,7 @@ class Theorem:
             sqrt_eta=widths.sqrt_eta,
             sqrt_alpha=widths.sqrt_alpha,
             s=widths.log_error / math.log(self.t),  # e^(−x) = t^(−s)
-            # 1/n_η = q w, and `log_risk` is log(q/π_t): paper, eq. (7) and the first constraint of (10).
+            # 1/n_η = q w, where `log_risk` is log(q/π_t): paper, eq. (7) and the first constraint of (10).
             n_eta=math.exp(-self.log_risk - log_pi_t) / widths.share,
             n_alpha=math.exp(-self.log_risk - log_pi_t) / (1.0 - widths.share),
             existing=existing,

@@ -4,7 +4,7 @@ import numpy as np
 
 from regretstop.array import Array
 
-# Differences below this fraction of the values' own size are rounding, not information: some 5,000 units in the last
+# Differences below this fraction of the values' own size are rounding, not information: some 4,500 units in the last
 # place, which sums and changes of unit may leave.
 _ROUNDING = 1e-12
 # The smallest numbers have few digits, and a bound far below such a spread would come out at 0: a spread counts where

@@ -163,5 +163,5 @@ def _root_of(draws: Array, before: Array) -> Array:
 
 
 def _dot(a: Array, b: Array) -> Array:
-    product: Array = np.einsum("ij,jk->ik", a, b)  # small matrices; see regretstop.linalg about threads
+    product: Array = np.einsum("ij,jk->ik", a, b)  # small matrices; see `model/_linalg.py` about threads
     return product

@@ -109,8 +109,8 @@ class HyperparameterDensity:
         """Return values and gradients.
 
         The value is ½ (rᵀK⁻¹r + log |K| + log c), r = y − mean, up to a constant and the prior: Rasmussen & Williams
-        2006, eq. 2.45, for one constant basis function. With G = ½ (K⁻¹ − K⁻¹r rᵀK⁻¹ − K⁻¹1 1ᵀK⁻¹/c), the derivative along
-        any change dK is Σ G ∘ dK (their eq. 5.9): the last term comes from the integrated mean.
+        2006, eq. 2.45, for one constant basis function. With G = ½ (K⁻¹ − K⁻¹r rᵀK⁻¹ − K⁻¹1 1ᵀK⁻¹/c), the derivative
+        along any change dK is Σ G ∘ dK (their eq. 5.9): the last term comes from the integrated mean.
         """
         values, gradients = self._negative_log_prior(thetas)
         k, n = len(thetas), len(self._values)

@@ -279,7 +279,7 @@ class GaussianProcessPosterior:
 def variance_floor(prior_std: float, noise_variances: Array) -> float:
     """Return what no posterior variance can be below: what all observations would leave, were they at x itself.
 
-        (1/s² + Σ_i 1/σ_i²)⁻¹        (paper, Lemma B.4, eq. (16), without its units of s and for noise that differs)
+        (1/s² + Σ_i 1/σ_i²)⁻¹        (paper, Lemma B.4, eq. (16), for any s and for noise that differs)
 
     Args:
         prior_std: s.

@@ -17,8 +17,8 @@ class DeltaCB(Heuristic):
 
     The rule of Makarova et al. 2022 (*Automatic Termination for Hyperparameter Optimization*). Its theorem (Srinivas
     et al. 2010) has 2 log(|D| n² π² / 6δ) with |D| the number of points of the space. As the rule is used, by Wilson
-    2024 among others, the number of parameters d stands in its place and a fifth of it is taken: a heuristic (docs/
-    theory.md, The rules of others). The fifth is what served Srinivas et al. best in their experiments.
+    2024 among others, the number of parameters d stands in its place and a fifth of it is taken: a heuristic.
+    The fifth is what served Srinivas et al. best in their experiments. See docs/theory.md, The rules of others.
 
     Args:
         epsilon: ε in the objective's units: stop when the bound falls below it.

@@ -13,7 +13,7 @@ from regretstop.statement import ProbabilityLeft
 NO_PATHS = "the surrogate's posterior cannot be drawn from as functions, which is what this rule counts"
 # For the estimate that every certificate carries: of 64 paths, so of a probability of 5 % to within 0.03 (a deviation).
 _N_PATHS, _N_STARTS = 64, 1
-# Relative to ε: no path is climbed for the sake of less. What a path is counted by, a gap above ε, is moved by so much.
+# Relative to ε: no path is climbed for the sake of less. It is about as if ε were larger by so much.
 _TOLERANCE = 1e-3
 
 

@@ -27,7 +27,7 @@ _N_SOBOL = 512
 _N_FACES = 256
 # In deviations: beyond it a draw goes once in 3.5 million, Q(5) = 2.9e-7.
 _SURE = 5.0
-# In lengthscales: two values of a draw so far apart are correlated by 0.97 (Matérn-5/2), and on one hill.
+# In lengthscales: two values of a draw so far apart along an axis are correlated by 0.97 (Matérn-5/2).
 _APART = 0.2
 _N_CENTERS = 8
 _N_AROUND = 16
