@@ -8,7 +8,8 @@ favours long lengthscales in high dimension then makes every stopping rule stop 
 
     ℓ_j ~ LogNormal(log 0.5, 1)    s ~ LogNormal(0, 1)    σ ~ LogNormal(−4, 2), at least 1e-4
 
-(docs/theory.md, Estimated hyperparameters, which also says what the floor is for).
+Standardised values have deviation 1, the median of s; within two deviations σ is between 3e-4 and 1. See
+docs/theory.md, Estimated hyperparameters, which also says what the floor is for.
 """
 
 import math

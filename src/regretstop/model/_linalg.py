@@ -18,7 +18,7 @@ from regretstop.array import Array
 # How wrong rounding may make a posterior variance at worst, relative to s². In 4,160 fits to clustered points with at
 # most that, against arithmetic of 60 digits, no deviation came out too small by more than 8.3e-6 s.
 MOST_ROUNDING = 1e-2
-# A kernel matrix that is not positive definite with that much noise is none.
+# A kernel matrix that is not positive definite with that much noise, a hundredth of s in deviation, is none.
 _LARGEST_JITTER = 1e-4
 
 

@@ -18,9 +18,11 @@ _N_WARM_UP = 30
 _N_REFRESH = 2
 # Central differences of the gradient are wrong by a sixth of its square, 2e-7, times the gradient's third derivative.
 _DIFFERENCE = 1e-3
-# Curvature at the mode below this, in units of the prior's, is noise of the data: the prior keeps θ from going further.
+# Curvature at the mode below this, in units of the prior's, is noise of the data: the prior keeps θ from going further,
+# and the normal is at most √2 times as wide.
 _LEAST_CURVATURE = 0.5
-# Where steps have to be this short, or so many trajectories diverge, the chains have not moved and are no samples.
+# Where steps have to be this short, or so many trajectories diverge, the chains have not moved and are no samples: 32
+# such steps, the most, are 0.64 deviations, where π/2 would forget the start.
 _SHORTEST_STEP = 0.02
 _MOST_DIVERGENT = 0.25
 # Samples that move less often than this when they are refreshed were carried to where they do not belong.

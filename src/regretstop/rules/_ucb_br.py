@@ -129,8 +129,8 @@ class UCBbr(LedgerRule):
             for grid in grids_of(space, levels, one_level=self.a is not None)
         ]
         dim = len(levels)
-        # Paper, eq. (4), has one level at the risk δ/4: of levels that differ, the geometric mean. No proof needs more of
-        # β than α ≤ β.
+        # The paper's eq. (4) has one level, at the risk δ/4: of levels that differ, the geometric mean. No proof asks more
+        # of β than α ≤ β.
         for_beta = self._levels(space, posterior, self.delta / 4.0)
         reach = dim * math.exp(float(np.mean(np.log(for_beta)))) if dim else 0.0
         sqrt_beta = theory_sqrt_beta(n + 1, dim, self.delta, reach, log_n_exact(space))
@@ -229,8 +229,8 @@ class _Under:
 
 def _noise_remark(posterior: Posterior, regret: RegretBound, snapshot: Snapshot, epsilon: float) -> str:
     """Return a remark if the noise alone keeps the bound above ε, however good the sampling; else nothing."""
-    # With σ(x_t) at the floor, about σ/√n, the paper's eq. (12) is (√α + √η) σ/√n + t^(−s): not below ε before there are
-    # ((√α + √η) σ/ε)² observations.
+    # With σ(x_t) at the floor, about σ/√n, the paper's eq. (12) is (√α + √η) σ/√n + t^(−s): not below ε before there
+    # are ((√α + √η) σ/ε)² observations.
     width = regret.sqrt_alpha + regret.sqrt_eta
     noise_std = snapshot.noise_std_of(posterior)
     # The bound counts the noise as often as the model check says; what is named is the noise itself.

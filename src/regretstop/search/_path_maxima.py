@@ -18,7 +18,8 @@ from regretstop.search._maximize import How, Maximizer
 _SQRT_BETA, _N_CANDIDATES = 3.0, 512
 # As many as the iterations of an acquisition's ascent: whoever has not arrived stays where it is, which is never worse.
 _ROUNDS = 40
-# In lengthscales: no step goes farther, for beyond it the path is another (correlated by 0.83 along an axis, Matérn-5/2).
+# In lengthscales: no step goes farther, for beyond it the path is another: values so far apart along an axis are
+# correlated by 0.83 (Matérn-5/2).
 _LONGEST = 0.5
 # Moves along discrete axes: of each path at most so many a sweep, chosen at random where there are more.
 _SWEEPS, _N_MOVES = 3, 64
