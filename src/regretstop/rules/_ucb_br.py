@@ -129,8 +129,8 @@ class UCBbr(LedgerRule):
             for grid in grids_of(space, levels, one_level=self.a is not None)
         ]
         dim = len(levels)
-        # The paper's eq. (4) has one level, at the risk δ/4: of levels that differ, the geometric mean. No proof asks more
-        # of β than α ≤ β.
+        # The paper's eq. (4) has one level, at the risk δ/4: of levels that differ, the geometric mean. No proof asks
+        # more of β than α ≤ β.
         for_beta = self._levels(space, posterior, self.delta / 4.0)
         reach = dim * math.exp(float(np.mean(np.log(for_beta)))) if dim else 0.0
         sqrt_beta = theory_sqrt_beta(n + 1, dim, self.delta, reach, log_n_exact(space))
