@@ -136,8 +136,7 @@ def warm_up(target: Target, chains: Chains, n: int, rng: np.random.Generator) ->
 
 
 def _adapt_step(target: Target, chains: Chains, n: int, rng: np.random.Generator) -> tuple[Chains, list[Array]]:
-    # Hoffman & Gelman 2014, algorithm 5. Their center is ten times the first step; in whitened units, where every
-    # direction has about unit deviation, the first step is of the right order, and twice it will do.
+    # Hoffman & Gelman 2014, algorithm 5, but for the center, which is ten times the first step there.
     center = math.log(2.0 * chains.step)
     shortfall, average, total = 0.0, 0.0, 0.0
     passed: list[Array] = []
