@@ -4,7 +4,8 @@ For any trial x̂ chosen from the data, and any grid with error h on the event t
 
     f* − f(x̂) ≤ max_x [μ_n(x) + √α σ_n(x)] − [μ_n(x̂) − √η σ_n(x̂)] + h
 
-with probability at least 1 − Q(√η) − |grid| Q(√α) − P(slopes fail), Q the upper normal tail. It asks nothing of the
+with probability at least 1 − Q(√η) − |grid| Q(√α) − P(slopes fail), Q the upper normal tail (docs/theory.md, The
+optimality gap, with the proof; it is the paper's Lemmas B.6 to B.9 at x̂ in place of x_t). It asks nothing of the
 sampler that chose the points. The share of the risk and h may depend on the data, because the two tails are
 conditional on the data; the slopes hold or fail once for all tests.
 """
@@ -29,11 +30,14 @@ from regretstop.normal import upper_quantile
 from regretstop.search import How, Maximizes, UpperConfidenceBound, coarse_maximizers, worst_of
 from regretstop.snapshot import Snapshot
 
-# Keeps δ/n_L for slopes in the certified gap that stands beside the bound of a rule without slopes.
+# Keeps δ/n_L for slopes in the certified gap that stands beside the bound of a rule without slopes: the default of the
+# rules that have them, by the paper's Remark 3.5.
 _N_L_BESIDE = 10.0
-# The trial that is certified is named by half the risk that its test would have with this δ.
+# The trial that is certified is named by half the risk that its test would have with this δ, the default of all rules
+# (docs/theory.md, Estimated hyperparameters, says why not by the rule's own).
 _NAMING_DELTA = 0.05
-# Relative to the prior deviation: below this a deviation costs nothing.
+# Relative to the prior deviation: below this a deviation costs nothing. Ten such make 1e-8, less than
+# the √(2⁻⁵²) that rounding leaves of a deviation of 0, whose square is a difference of numbers near 1.
 _LEAST_COST = 1e-9
 
 
@@ -97,7 +101,8 @@ def gap_beside(snapshot: Snapshot, delta: float, horizon: int | None = None) -> 
 def calibrated_gaps(snapshot: Snapshot, sqrt_beta: float) -> list[Gap]:
     """Return `max_x [μ(x) + √β σ_n(x)] − [μ(x̂) − √β σ_n(x̂)]` under each posterior, which proves nothing.
 
-    The snapshot must have no obstacle. x̂ is the best evaluated trial, the same for all posteriors.
+    See docs/theory.md, The optimality gap, "Calibrated". The snapshot must have no obstacle. x̂ is the best
+    evaluated trial, the same for all posteriors.
     """
     at_data = [posterior.mean_std(snapshot.points) for posterior in snapshot.posteriors]
     incumbent = int(np.argmax(np.mean([mean - sqrt_beta * std for mean, std in at_data], axis=0)))
@@ -151,6 +156,7 @@ def _gap_under(
         maximum = maximizer.maximize(UpperConfidenceBound(sqrt_alpha))
         # The data themselves are candidates: a maximum below what is known there would be an under-estimate.
         highest = max(maximum.value, float(np.max(mean + sqrt_alpha * std)))
+        # docs/theory.md, The optimality gap
         bound = highest - (lower_mean - widths.sqrt_eta * own_std) + prior_std * error
         gaps[alpha_std] = Gap(
             bound,

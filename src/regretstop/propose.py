@@ -21,8 +21,8 @@ from regretstop.search import SearchModel, UpperConfidenceBound, Visited, is_wor
 from regretstop.snapshot import Beta, Snapshot
 from regretstop.spaces import Space, sobol_points
 
-# The risk behind the widths of beta="theory" and "matched" when the sampler asks for the next point; a rule uses
-# its own δ. It changes where the sampler looks, never what a certificate says.
+# The risk behind the widths of beta="theory" and "matched" when the sampler asks for the next point, the defaults of
+# the rules; a rule uses its own δ. It changes where the sampler looks, never what a certificate says.
 _DELTA = 0.05
 _N_L = 10.0
 
@@ -73,7 +73,7 @@ def _matched(model: SearchModel, snapshot: Snapshot) -> Gap | None:
 
 
 def _theory_width(model: SearchModel, n: int) -> float:
-    """Return √β_t of the paper's theory for the query after n observations."""
+    """Return √β_t of the paper's theory, eq. (4), for the query after n observations."""
     space, posterior = model.space, model.chooser.posterior
     dim = int(np.sum(sloped_axes(space)))
     reach = 0.0

@@ -1,4 +1,7 @@
-"""When tests are made, as a function of the number of observations alone."""
+"""When tests are made, as a function of the number of observations alone: docs/theory.md, The risk ledger.
+
+That tests may be few, and the risk of each the larger, is the paper's Remark 3.7.
+"""
 
 import itertools
 import math
@@ -9,7 +12,7 @@ from typing import ClassVar
 
 from regretstop.checks import check_at_least, check_between
 
-# Keeps 1.1 · 10 = 11.000000000000002 from becoming 12.
+# Keeps 1.1 · 10 = 11.000000000000002 from becoming 12, and is far from a whole observation.
 _ROUNDING = 1e-9
 
 

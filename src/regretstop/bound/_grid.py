@@ -23,7 +23,8 @@ class Grid:
     """The analytic grid of a space: what the union bound has to cover, and how finely.
 
     Cells of width 2h/(d L_j) on each of d axes with a slope put every point within h of a cell centre, in units
-    of f, while the slopes hold. A discrete axis needs no slope if each of its values is a grid point.
+    of f, while the slopes hold. A discrete axis needs no slope if each of its values is a grid point
+    (docs/theory.md, Grids and discrete axes; the paper's own grid, eq. (8) and (24), has one level for all axes).
 
     Attributes:
         slopes: L_j of the numeric axes, shape (d,), in units of the prior deviation per unit of x.
@@ -44,7 +45,7 @@ class Grid:
         """Return the log of the number of points that leaves an error of at most `error` > 0."""
         sloped = np.ones(len(self.slopes), dtype=bool)
         while True:
-            cells = np.ceil(np.sum(sloped) * self.slopes / (2.0 * error))
+            cells = np.ceil(np.sum(sloped) * self.slopes / (2.0 * error))  # N_j = ⌈d L_j / 2h⌉
             exact = sloped & (self.counts <= cells)  # taking every value is cheaper, and leaves more error to the rest
             if not np.any(exact):
                 break
@@ -55,7 +56,8 @@ class Grid:
     def smooth(self, x: float) -> tuple[float, float]:
         """Return a smooth stand-in for `log_size(e^(−x))` and its derivative, for choosing x.
 
-        With y_j = d L_j e^x / 2, ⌈y_j⌉ becomes 1 + y_j, and the smaller of that and the count their harmonic sum.
+        With y_j = d L_j e^x / 2, ⌈y_j⌉ becomes 1 + y_j, and the smaller of that and the count their harmonic sum. It
+        chooses x only: any x gives a valid bound, and that is computed with `log_size`.
         """
         y = len(self.slopes) * self.slopes * math.exp(x) / 2.0
         inverse = 1.0 / self.counts + 1.0 / (1.0 + y)
@@ -75,7 +77,7 @@ def grid_for(space: Space, posterior: Posterior, slope_risk: float) -> Grid:
 
 
 def paper_grid(dim: int, log_reach: float, log_n_discrete: float = 0.0) -> LogGrid:
-    """Return the paper's grid, `(d r L t^s)^d + 1` points for one Lipschitz level L.
+    """Return the paper's grid, `(d r L t^s)^d + 1` points for one Lipschitz level L (paper, eq. (8) and (10)).
 
     Args:
         dim: d.
@@ -85,7 +87,7 @@ def paper_grid(dim: int, log_reach: float, log_n_discrete: float = 0.0) -> LogGr
 
     def log_grid(x: float) -> tuple[float, float]:
         exponent = dim * (log_reach + x)
-        if exponent > 30.0:  # the "+ 1" of the ceiling has vanished
+        if exponent > 30.0:  # the "+ 1" of the ceiling has vanished: log1p(e^(−30)) is 1e-13
             return log_n_discrete + exponent, float(dim)
         grown = math.exp(exponent)
         return log_n_discrete + math.log1p(grown), dim * grown / (1.0 + grown)
@@ -95,6 +97,8 @@ def paper_grid(dim: int, log_reach: float, log_n_discrete: float = 0.0) -> LogGr
 
 def axis_grid(log_reaches: Sequence[float], log_n_discrete: float) -> LogGrid:
     """Return the grid for slopes that differ, `Π_j (d r L_j t^s + 1)` points: no axis has less than one.
+
+    See docs/theory.md, The paper's bound.
 
     Args:
         log_reaches: log(d r L_j) of the d axes.
@@ -117,7 +121,8 @@ def axis_grid(log_reaches: Sequence[float], log_n_discrete: float) -> LogGrid:
 def grids_of(space: Space, levels: Array, *, one_level: bool) -> list[LogGrid | float]:
     """Return a grid with cells on every axis that has a slope, and one with all values of those that can be counted.
 
-    Each gives a valid bound, and the choice may depend on the data, as that of the cells' width does.
+    Each gives a valid bound, and the choice may depend on the data, as that of the cells' width does (docs/theory.md,
+    Grids and discrete axes).
 
     Args:
         space: The space.

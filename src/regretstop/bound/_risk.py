@@ -2,8 +2,8 @@
 
 | paper | here | |
 |---|---|---|
-| π_t | `log_pi` | weight of the t-th test; Σ 1/π_t = 1 |
-| n_L | `n_L` | δ/n_L is the share of the risk kept for the slopes |
+| π_t, after eq. (4) | `log_pi` | weight of the t-th test; Σ 1/π_t = 1 |
+| n_L, eq. (6) | `n_L` | δ/n_L is the share of the risk kept for the slopes (Lemma B.8) |
 """
 
 import math
@@ -17,7 +17,7 @@ from regretstop.spaces import Space
 
 
 def log_pi(t: float) -> float:
-    """Return log π_t with π_t = π² t² / 6."""
+    """Return log π_t with π_t = π² t² / 6, so that Σ 1/π_t = 1 (paper, after eq. (4))."""
     return math.log(math.pi**2 / 6.0) + 2.0 * math.log(t)
 
 
@@ -25,10 +25,11 @@ def log_pi(t: float) -> float:
 class RiskLedger:
     """How δ is spent: δ/n_L once on the slopes, the rest over the tests.
 
-        δ = δ/n_L + Σ_k q/π_k,   q = δ (1 − 1/n_L)
+        δ = δ/n_L + Σ_k q/π_k,   q = δ (1 − 1/n_L)         (paper, proof of Theorem 3.6)
 
-    π_k = π²k²/6 where the tests may go on for ever, π_k = K where at most K tests will be made. Tests are indexed by
-    the number of observations they see, so a resumed or parallel run spends nothing twice.
+    π_k = π²k²/6 where the tests may go on for ever, π_k = K where at most K tests will be made (paper, Remark 3.7).
+    Tests are indexed by the number of observations they see, so a resumed or parallel run spends nothing twice
+    (docs/theory.md, The risk ledger).
 
     Attributes:
         delta: δ.

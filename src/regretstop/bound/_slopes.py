@@ -10,7 +10,8 @@ from regretstop.array import Array
 from regretstop.model import Kernel, Posterior
 from regretstop.spaces import Space
 
-# A discrete numeric axis with at most this many values needs no slope: all its values are grid points.
+# A discrete numeric axis with at most this many values needs no slope: all its values are grid points. That is
+# as many as a continuous axis has cells where d L_j = 20 and h = 0.01; only their logarithm enters a bound.
 _EXACT_UP_TO = 1000
 UNKNOWN_SLOPES = (
     "the slope of draws of this kernel is not known, so nothing is known between the points of a continuous axis; "
@@ -54,6 +55,8 @@ def slope_levels(derivative_stds: Array, expected_suprema: Array, *, risk: float
 
         L_j = m_j + τ_j √(2 log(d / risk))            (Borell–TIS; m_j bounds E sup |∂_j f|)
 
+    See docs/theory.md, Slope levels from the kernel. The paper assumes levels instead (Assumption 2.1).
+
     Args:
         derivative_stds: τ, shape (d,): prior deviation of ∂f/∂x_j per unit of x.
         expected_suprema: m, shape (d,), in the units of τ.
@@ -82,7 +85,7 @@ def kernel_slopes(kernel: Kernel, lengthscales: Array, log_n_copies: float, *, r
     Returns:
         L, shape (d,), per unit of x and in units of the prior deviation.
     """
-    stds = math.sqrt(kernel.curvature) / lengthscales
+    stds = math.sqrt(kernel.curvature) / lengthscales  # τ_j = √(−2ρ'(0)) / ℓ_j
     suprema = _expected_suprema(type(kernel), tuple(lengthscales.tolist()), log_n_copies)
     return slope_levels(stds, np.array(suprema), risk=risk)
 
@@ -90,6 +93,8 @@ def kernel_slopes(kernel: Kernel, lengthscales: Array, log_n_copies: float, *, r
 @lru_cache(maxsize=256)
 def _expected_suprema(kernel: type[Kernel], lengthscales: tuple[float, ...], log_n_copies: float) -> tuple[float, ...]:
     """Return m_j ≥ E sup |∂_j f| over the unit cube and all copies, for unit prior deviation, by chaining.
+
+    The proof is in docs/theory.md, Slope levels from the kernel.
 
     Let g = ∂_j f, with deviation τ, and ω_k the deviation of ∂_k g. Stationary mixed fourth derivatives at zero
     vanish, so the deviation of g(x) − g(x') is at most √(Σ_k ω_k² Δ_k²). Cells with N_k = ⌈√d ω_k / (2 e)⌉ per
@@ -105,10 +110,11 @@ def _expected_suprema(kernel: type[Kernel], lengthscales: tuple[float, ...], log
     scales = np.array(lengthscales)
     d = len(scales)
     tau = math.sqrt(kernel.curvature) / scales
-    omega = math.sqrt(4.0 * kernel.fourth) / np.outer(scales, scales)
+    omega = math.sqrt(4.0 * kernel.fourth) / np.outer(scales, scales)  # ω_jk, times √3 where k = j
     omega[np.diag_indices(d)] *= math.sqrt(3.0)
     # Shapes (axis j, choice of e_0 and q, level i), and a last dimension for the axes k of a cell.
     radii = tau[:, None, None] * _FIRSTS[None, :, None] * _RATIOS[None, :, None] ** -np.arange(_LEVELS)
+    # N_k = ⌈√d ω_jk / 2e⌉ cells per axis; √(2 log 2|N_i|), the copies counted among the N_i; the summands for i ≥ 1.
     cells = np.maximum(np.ceil(math.sqrt(d) * omega[:, None, None, :] / (2.0 * radii[..., None])), 1.0)
     widths = np.sqrt(2.0 * (math.log(2.0) + log_n_copies + np.sum(np.log(cells), axis=-1)))
     increments = np.minimum(radii[..., :-1], 2.0 * tau[:, None, None]) * widths[..., 1:]

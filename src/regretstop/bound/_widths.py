@@ -2,8 +2,8 @@ r"""Choosing the widths √η, √α and the analytic grid that make a bound sma
 
 | paper | here | |
 |---|---|---|
-| √β_t, √η_t, √α_t | `sqrt_beta`, `sqrt_eta`, `sqrt_alpha` | confidence widths in posterior deviations |
-| \|𝔻_t\| | `log_n_grid` | points of the analytic grid |
+| √β_t, √η_t, √α_t, eq. (4), (7) | `sqrt_beta`, `sqrt_eta`, `sqrt_alpha` | confidence widths in posterior deviations |
+| \|𝔻_t\|, eq. (8) | `log_n_grid` | points of the analytic grid |
 
 Further notation as in `regretstop.bound`; everything is in units of the prior deviation.
 """
@@ -17,14 +17,17 @@ from scipy.special import log_ndtr
 from regretstop.bound._grid import LogGrid
 from regretstop.normal import mills_ratio, upper_quantile
 
+# Where so many rounds do not settle, the scan takes over; so many points of it are about 1 apart in x, a factor of e in
+# the grid's error, and the least is refined. Either way the bound is valid, and only its tightness is at stake.
 _MAX_ROUNDS = 60
 _N_SCAN = 64
 # The value is flat at its minimum: what is wrong here is squared there.
 _TOLERANCE = 1e-6
 _MET = 1e-3
-# e^(−x) beyond this is below the rounding of any bound worth printing.
+# e^(−60) = 9e-27, beyond which it is below the rounding of any bound worth printing.
 _MAX_LOG_ERROR = 60.0
-# Costs are matched to 5 %, or until the bracket has been halved often enough.
+# Costs are matched to 5 %, or until the bracket has been halved often enough. Every cost tried gives a valid bound, so
+# that both only trade tightness for searches of the space.
 _MATCHING_ROUNDS = 8
 MATCHED = 1.05
 
@@ -59,7 +62,9 @@ def solve_widths(
 ) -> Widths | None:
     """Minimise √η c₁ + √α c₂ + e^(−x) over the share w and the grid error e^(−x), √α at most a given width.
 
-    √η = z(log p + log w) and √α = z(log p + log(1 − w) − log|𝔻|(x)), z the upper normal quantile. At a minimum
+    This is the paper's subproblem, eq. (10), with its risk constraint active and in two variables (docs/theory.md, The
+    paper's bound). √η = z(log p + log w) and √α = z(log p + log(1 − w) − log|𝔻|(x)), z the upper normal quantile, are
+    eq. (7). At a minimum
 
         w / (1 − w) = c₁ m(√η) / (c₂ m(√α)),    e^(−x) = c₂ m(√α) d log|𝔻|/dx        (m the Mills ratio).
 
@@ -110,15 +115,16 @@ def _settle(
     error = 0.0 if is_finite else math.exp(-x)
     for _ in range(_MAX_ROUNDS):
         size, growth = log_grid(x)
-        sqrt_eta = upper_quantile(log_risk + math.log(share))
+        sqrt_eta = upper_quantile(log_risk + math.log(share))  # paper, eq. (7), and so for √α
         sqrt_alpha = upper_quantile(log_risk + math.log1p(-share) - size)
         pull_eta, pull_alpha = c1 * mills_ratio(sqrt_eta), c2 * mills_ratio(sqrt_alpha)
-        # Kept off 0 and 1, where one of the widths would be infinite.
+        # w/(1 − w) = c₁ m(√η) / (c₂ m(√α)), kept off 0 and 1, where one of the widths would be infinite.
         new_share = min(max(pull_eta / (pull_eta + pull_alpha), 1e-12), 1.0 - 1e-12)
         moved = abs(new_share - share) / new_share
         share = new_share
         if not is_finite:
-            # A grid of error above the prior deviation says nothing; one finer than rounding costs nothing more.
+            # e^(−x) = c₂ m(√α) d log|𝔻|/dx. A grid of error above the prior deviation says nothing; one finer than
+            # rounding costs nothing more.
             new_x = min(max(-math.log(max(pull_alpha * growth, 1e-300)), 0.0), _MAX_LOG_ERROR)
             moved = max(moved, abs(new_x - x))
             x, error = new_x, math.exp(-new_x)
@@ -157,7 +163,7 @@ def _on_the_constraint(
     x: float,
     sqrt_alpha: float,
 ) -> Widths | None:
-    """Minimise along √α = its largest value: there 1 − w = Q(√α) |𝔻|(x) / p leaves one variable.
+    """Minimise along √α = its largest value: there 1 − w = Q(√α) |𝔻|(x) / p leaves one variable (paper, eq. (7)).
 
     The derivative c₁ m(√η) d log|𝔻|/dx (1 − w)/w − e^(−x) rises with x, so a bracket finds its root.
     """

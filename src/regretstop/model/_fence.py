@@ -4,7 +4,8 @@ import numpy as np
 
 from regretstop.array import Array
 
-# Differences below this fraction of the values' own size are rounding, not information.
+# Differences below this fraction of the values' own size are rounding, not information: some 4,500 units in the last
+# place, which sums and changes of unit may leave.
 _ROUNDING = 1e-12
 # The smallest numbers have few digits, and a bound far below such a spread would come out at 0: a spread counts where
 # this fraction of it still has all its digits.
@@ -16,7 +17,7 @@ _FENCE = 2.0
 def center_and_fence(values: Array) -> tuple[float, float]:
     """Return the median, and how far from it the fence is below which a value of a maximised objective is a disaster.
 
-        fence = Q1 − 2 max(Q3 − Q1, max − median)
+        fence = Q1 − 2 max(Q3 − Q1, max − median)           (docs/theory.md, Estimated hyperparameters)
 
     It lies further below the median than the best value lies above it. Where most values are the same best value, their
     range takes the place of what is 0 then: none of these values is a disaster, but lower ones may be.

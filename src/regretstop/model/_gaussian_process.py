@@ -77,7 +77,7 @@ class GaussianProcess:
         return "theorem" if self._treatment == "fixed" else "model"
 
     def n_estimated(self, categories: NDArray[np.intp]) -> int:
-        """Return how many numbers a fit estimates: ℓ, s, σ and the mean.
+        """Return how many numbers a fit estimates: ℓ, s, σ and the mean, so d + 3.
 
         Raises:
             ValueError: If the declared lengthscales are not one per axis.
@@ -108,7 +108,7 @@ class GaussianProcess:
         # The subset was standardised by its own spread; what it found is carried to the spread of all the values.
         ratio = estimate.scale / data.scale if subset.step > 1 else 1.0
         build = partial(self._posterior, merge_duplicates(points, data.values, np.ones(len(values))), embedding)
-        # Modes are checked by modes, whatever is sampled: so the next point is that of "map".
+        # Modes are checked by modes, whatever is sampled: so the next point is that of "map"; see docs/theory.md.
         check = self._check(part, estimate.scale, sampled=False)
         mode = build(_scaled(estimate.mode, ratio * _inflation(check)))
         if not estimate.samples:

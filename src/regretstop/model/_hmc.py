@@ -19,9 +19,11 @@ Target = Callable[[Array], tuple[Array, Array]]
 
 # A trajectory is between half and one and a half of π/2 long: a fixed length would resonate with some direction.
 _LENGTH = math.pi / 2.0
+# Where a trajectory would take more, it is cut short, which is valid and only mixes less.
 _MOST_STEPS = 32
 # An error of the energy beyond this is no rounding of the integrator: the trajectory diverged (as in Stan).
 _DIVERGED = 1000.0
+# Stan's target, too.
 _ACCEPTANCE = 0.8
 _FIRST_STEP = 0.5
 # Dual averaging of the step size: Hoffman & Gelman 2014, section 3.2, with their constants.
@@ -62,7 +64,7 @@ def start(target: Target, positions: Array, root: Array, step: float = _FIRST_ST
 def leapfrog(
     target: Target, chains: Chains, momenta: Array, step: float, n_steps: int
 ) -> tuple[Array, Array, Array, Array]:
-    """Follow the Hamiltonian flow; reversed momenta lead back, and volume is preserved.
+    """Follow the Hamiltonian flow by leapfrog steps (Neal 2011): reversed momenta lead back, and volume is preserved.
 
     Args:
         target: The density.
@@ -85,7 +87,10 @@ def leapfrog(
 
 
 def transition(target: Target, chains: Chains, rng: np.random.Generator) -> tuple[Chains, float]:
-    """Move every chain by one trajectory, accepted or refused; return the chains and the mean acceptance."""
+    """Move every chain by one trajectory, accepted or refused; return the chains and the mean acceptance.
+
+    It is accepted with probability min(1, exp(−error)), the error being that of the energy (Neal 2011).
+    """
     k = len(chains.positions)
     length = _LENGTH * rng.uniform(0.5, 1.5)
     n_steps = min(max(round(length / chains.step), 1), _MOST_STEPS)
@@ -96,7 +101,7 @@ def transition(target: Target, chains: Chains, rng: np.random.Generator) -> tupl
         errors = values - chains.values + 0.5 * np.sum(final**2 - momenta**2, axis=1)
     finite = np.isfinite(errors) & np.all(np.isfinite(positions) & np.isfinite(gradients), axis=1)
     errors: Array = np.where(finite, errors, np.inf)
-    accepted: NDArray[np.bool_] = rng.standard_exponential(k) > errors
+    accepted: NDArray[np.bool_] = rng.standard_exponential(k) > errors  # which has probability exp(−error)
     acceptance = float(np.mean(np.exp(-np.maximum(errors, 0.0))))
     moved = replace(
         chains,
@@ -131,6 +136,7 @@ def warm_up(target: Target, chains: Chains, n: int, rng: np.random.Generator) ->
 
 
 def _adapt_step(target: Target, chains: Chains, n: int, rng: np.random.Generator) -> tuple[Chains, list[Array]]:
+    # Hoffman & Gelman 2014, algorithm 5, but for the center, which is ten times the first step there.
     center = math.log(2.0 * chains.step)
     shortfall, average, total = 0.0, 0.0, 0.0
     passed: list[Array] = []
@@ -150,11 +156,11 @@ def _root_of(draws: Array, before: Array) -> Array:
     """Return the factor of the draws' covariance, pulled a little towards the covariance that was assumed before."""
     n, d = draws.shape
     deviations = draws - np.mean(draws, axis=0)
-    trust = n / (n + 5.0 * d)
+    trust = n / (n + 5.0 * d)  # Stan's is n / (n + 5) for any d; but more numbers take more draws
     covariance: Array = trust / n * _dot(deviations.T, deviations) + (1.0 - trust) * _dot(before, before.T)
     return np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
 
 
 def _dot(a: Array, b: Array) -> Array:
-    product: Array = np.einsum("ij,jk->ik", a, b)  # small matrices; see regretstop.linalg about threads
+    product: Array = np.einsum("ij,jk->ik", a, b)  # small matrices; see `model/_linalg.py` about threads
     return product

@@ -2,7 +2,7 @@
 
 A kernel here is `s² ρ(r²)` with `r² = Σ_j Δ_j² / ℓ_j²`. Working with `r²` instead of `r` makes every derivative
 finite at zero distance, and one number per kernel, `−2 ρ'(0)`, gives the slope of its draws:
-`sd(∂f/∂x_j) = s √(−2 ρ'(0)) / ℓ_j`.
+`sd(∂f/∂x_j) = s √(−2 ρ'(0)) / ℓ_j` (Rasmussen & Williams 2006, eq. 9.1; docs/theory.md, Slope levels from the kernel).
 
 A categorical axis contributes `1[x ≠ x'] / ℓ_j²`. This is the squared distance of one-hot vectors scaled by 1/√2,
 so the kernel stays positive definite and does not depend on the order of the categories.
@@ -76,10 +76,13 @@ class Kernel(ABC):
 
 @dataclass(frozen=True)
 class Matern52(Kernel):
-    """Matérn-5/2: ρ(r²) = (1 + √5 r + 5 r²/3) exp(−√5 r). Draws are twice differentiable."""
+    """Matérn-5/2: ρ(r²) = (1 + √5 r + 5 r²/3) exp(−√5 r). Draws are twice differentiable.
 
-    curvature: ClassVar[float] = 5 / 3
-    fourth: ClassVar[float] = 25 / 12
+    See Rasmussen & Williams 2006, eq. 4.17, and eq. 4.15 for the spectral density: Student-t with 2ν = 5.
+    """
+
+    curvature: ClassVar[float] = 5 / 3  # ρ' = −(5/6)(1 + √5 r) exp(−√5 r)
+    fourth: ClassVar[float] = 25 / 12  # ρ'' = (25/12) exp(−√5 r)
 
     @staticmethod
     def correlation(r2: Array) -> Array:
@@ -116,10 +119,13 @@ class Matern52(Kernel):
 
 @dataclass(frozen=True)
 class SquaredExponential(Kernel):
-    """Squared exponential (RBF): ρ(r²) = exp(−r²/2). Draws are infinitely smooth."""
+    """Squared exponential (RBF): ρ(r²) = exp(−r²/2). Draws are infinitely smooth.
 
-    curvature: ClassVar[float] = 1.0
-    fourth: ClassVar[float] = 0.25
+    See Rasmussen & Williams 2006, eq. 4.9; its spectral density is normal.
+    """
+
+    curvature: ClassVar[float] = 1.0  # ρ' = −ρ/2
+    fourth: ClassVar[float] = 0.25  # ρ'' = ρ/4
 
     @staticmethod
     def correlation(r2: Array) -> Array:

@@ -7,6 +7,9 @@ Priors on the unit cube and standardised values. Few flat observations look like
 favours long lengthscales in high dimension then makes every stopping rule stop at once; these medians do not:
 
     ℓ_j ~ LogNormal(log 0.5, 1)    s ~ LogNormal(0, 1)    σ ~ LogNormal(−4, 2), at least 1e-4
+
+Standardised values have deviation 1, the median of s; within two deviations σ is between 3e-4 and 1. See
+docs/theory.md, Estimated hyperparameters, which also says what the floor is for.
 """
 
 import math
@@ -27,7 +30,7 @@ PRIOR_STD_PRIOR = (0.0, 1.0)
 NOISE_STD_PRIOR = (-4.0, 2.0)
 NOISE_STD_FLOOR = 1e-4
 
-# Elements of n × n matrices that are worked on together: they should fit into a cache.
+# Elements of n × n matrices that are worked on together: they should fit into a cache, 160 kB an array.
 _AT_ONCE = 20_000
 _LOG_FLOOR = math.log(NOISE_STD_FLOOR)
 _LOG_2PI = math.log(2.0 * math.pi)
@@ -106,8 +109,9 @@ class HyperparameterDensity:
     def _few(self, thetas: Array) -> tuple[Array, Array]:
         """Return values and gradients.
 
-        With G = ½ (K⁻¹ − K⁻¹r rᵀK⁻¹ − K⁻¹1 1ᵀK⁻¹/c), the derivative along any change dK is Σ G ∘ dK: the last term
-        comes from the integrated mean.
+        The value is ½ (rᵀK⁻¹r + log |K| + log c), r = y − mean, up to a constant and the prior: Rasmussen & Williams
+        2006, eq. 2.45, for one constant basis function. With G = ½ (K⁻¹ − K⁻¹r rᵀK⁻¹ − K⁻¹1 1ᵀK⁻¹/c), the derivative
+        along any change dK is Σ G ∘ dK (their eq. 5.9): the last term comes from the integrated mean.
         """
         values, gradients = self._negative_log_prior(thetas)
         k, n = len(thetas), len(self._values)
@@ -165,7 +169,8 @@ class HyperparameterDensity:
         gradients[:, : self.dim] -= variance[:, None] * weights * by_axis
         gradients[:, self.dim] += np.einsum("kij,kij->k", twice_g, signal)
         if self._noise_std is None:
-            # The single values behind a merged mean still speak about the noise.
+            # The single values behind a merged mean still speak about the noise. The density of m of them is that of
+            # their mean, of variance σ²/m, times (2πσ²)^(−(m−1)/2) m^(−1/2) exp(−(sum of squares within)/2σ²).
             values += 0.5 * (self._n_extra * (_LOG_2PI + np.log(noise_variance)) + self._within / noise_variance)
             values += 0.5 * self._log_repeats
             of_each = twice_g.reshape(k, -1)[:, :: n + 1]

@@ -4,6 +4,8 @@ NumPy and SciPy each bring a BLAS with its own thread pool. Where their calls al
 factorises with one and multiplies with the other, the threads of the one wait busily while those of the other want the
 cores: on two cores a fit to 100 points took 262 ms of CPU instead of 40. The user's thread settings stay as they are;
 one library for all of it is enough.
+
+What rounding may do to a posterior variance is in docs/theory.md, Rounding.
 """
 
 from collections.abc import Iterator
@@ -16,7 +18,7 @@ from regretstop.array import Array
 # How wrong rounding may make a posterior variance at worst, relative to s². In 4,160 fits to clustered points with at
 # most that, against arithmetic of 60 digits, no deviation came out too small by more than 8.3e-6 s.
 MOST_ROUNDING = 1e-2
-# A kernel matrix that is not positive definite with that much noise is none.
+# A kernel matrix that is not positive definite with that much noise, a hundredth of s in deviation, is none.
 _LARGEST_JITTER = 1e-4
 
 

@@ -10,7 +10,8 @@ large as predicted, Σ z² / κ² would be χ² distributed, so that
 
     κ ≥ √(Σ z_i² / χ²_N(0.95))   with confidence 0.95.
 
-Where that lower bound exceeds 1 the model is overconfident, and every deviation it states counts that many times.
+Where that lower bound exceeds 1 the model is overconfident, and every deviation it states counts that many times. The
+proofs, and what the check cannot see, are in docs/theory.md, Model check.
 """
 
 import itertools
@@ -28,7 +29,8 @@ from regretstop.model._kernels import Embedding, Kernel
 from regretstop.model._likelihood import NOISE_STD_FLOOR, Hyperparameters
 from regretstop.model._linalg import cholesky
 
-# Hyperparameters are frozen at 8·2^(j/4) observations, and the values up to the next such number are predicted by them.
+# Hyperparameters are frozen at 8·2^(j/4) observations, and the values up to the next such number are predicted by them:
+# by estimates from all but a fifth of the values before, 2^(−1/4) = 0.84, at the price of four fits an octave.
 FIRST_PREDICTED = 8
 _PER_OCTAVE = 4
 # A model with the true hyperparameters is held back about so often; one that takes an estimate for them, more often.
@@ -109,6 +111,7 @@ def judge(z: Array) -> ModelCheck:
     if len(z) == 0:
         return ModelCheck(0, math.nan, 1.0)
     total = float(np.sum(z**2))
+    # κ ≥ √(Σ z² / χ²_N(0.95)), and never below 1
     return ModelCheck(len(z), math.sqrt(total / len(z)), max(1.0, math.sqrt(total / float(chdtri(len(z), _RISK)))))
 
 
@@ -118,7 +121,8 @@ def _predict(
     """Return each value's error and its predicted variance, shape (n − start,), given the values before it.
 
     With K = L Lᵀ the whitened values L⁻¹y are the errors under mean 0, in units of L_ii. The unknown mean adds to
-    them what is estimated from the values before.
+    them what is estimated from the values before. These are the recursive residuals of Brown, Durbin and Evans 1975
+    (docs/theory.md, Model check): e_i = L_ii (u_i − mean · o_i) and v_i = L_ii² (1 + o_i²/c), u = L⁻¹y and o = L⁻¹1.
     """
     scaled = columns / model.lengthscales[embedding.axis]
     covariance = model.prior_std**2 * kernel.correlation(cdist(scaled, scaled, "sqeuclidean"))

@@ -6,7 +6,8 @@ A draw of the prior by random Fourier features (Rahimi & Recht 2007) becomes one
 What they leave open is mostly high frequencies, and the spectral distribution seldom draws those: near the end of a
 search, with a posterior deviation of a thousandth of the prior's, paths from plain draws had a median deviation of half
 of what it should be (Matérn-5/2), and a rule that counts on them would stop too early. So most frequencies come from a
-distribution with a heavier tail, and their weights make up for it; the deviations are then right within 10–15 %.
+distribution with a heavier tail, and their weights make up for it; the deviations are then right within 10–15 %. See
+docs/theory.md, Posterior paths.
 """
 
 import math
@@ -22,7 +23,8 @@ from regretstop.model._linalg import matmul
 
 # A cosine and a sine for each frequency: 1024 features.
 _N_FREQUENCIES = 512
-# How many of the frequencies are Cauchy, whatever the kernel.
+# How many of the frequencies are Cauchy, whatever the kernel: three quarters, with which the 10–15 % were measured. As
+# one quarter is the kernel's own, no weight v is above 4.
 _N_WIDE = 384
 # Points that are evaluated at a time: their features, one megabyte an array, stay in the cache.
 _BATCH = 256
@@ -45,10 +47,12 @@ class FourierPrior:
     def __init__(self, kernel: Kernel, dim: int, prior_std: float, n: int, rng: np.random.Generator) -> None:
         # A Cauchy vector is a normal one over the size of a normal number. Strata for that number keep each octave
         # of the tail from being empty by chance.
+        # Above 0, where a frequency would be infinite.
         strata = (np.arange(_N_WIDE) + rng.uniform(1e-9, 1.0, _N_WIDE)) / _N_WIDE
         wide = rng.standard_normal((_N_WIDE, dim)) / ndtri(0.5 + 0.5 * strata)[:, None]
         self._frequencies = np.vstack([kernel.frequencies(_N_FREQUENCIES - _N_WIDE, dim, rng), wide])
         omega2 = np.einsum("fd,fd->f", self._frequencies, self._frequencies)
+        # √(v / M) s, v the density over that of the mixture
         target = kernel.log_spectral_density(omega2, dim)
         share = _N_WIDE / _N_FREQUENCIES
         proposal = np.logaddexp(target + math.log1p(-share), log_student_t(omega2, dim, 1.0) + math.log(share))
@@ -68,7 +72,10 @@ class FourierPrior:
         return values, matmul(cosines * b - sines * a, self._frequencies)
 
     def _cosines_and_sines(self, columns: Array) -> tuple[Array, Array]:
-        """Return cos ω·z and sin ω·z, shape (m, M), from one tangent of half the angle: the bulk of all the time."""
+        """Return cos ω·z and sin ω·z, shape (m, M), from one tangent of half the angle: the bulk of all the time.
+
+        With t = tan(a/2) they are (1 − t²)/(1 + t²) and 2t/(1 + t²).
+        """
         tangents = np.tan(matmul(columns, 0.5 * self._frequencies.T))
         squares = tangents * tangents
         inverse = 1.0 / (1.0 + squares)

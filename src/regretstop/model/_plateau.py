@@ -1,4 +1,7 @@
-"""A penalty among the values: one worst value that several evaluations share, far below all the others."""
+"""A penalty among the values: one worst value that several evaluations share, far below all the others.
+
+See docs/theory.md, Estimated hyperparameters.
+"""
 
 from dataclasses import dataclass
 

@@ -5,6 +5,8 @@ Notation (standardised values, encoded points):
     s, ℓ, σ    prior deviation, lengthscales, noise deviation        prior_std, lengthscales, noise_std
     K          s² ρ(X, X) + σ² diag(1/m), m repeats of each point     = L Lᵀ
     c          1ᵀ K⁻¹ 1, the precision of the unknown constant mean
+
+With a known mean the posterior is that of the paper, section 2.1 (Rasmussen & Williams 2006, eq. 2.25 and 2.26).
 """
 
 import math
@@ -18,7 +20,8 @@ from regretstop.model._linalg import cholesky, matmul, matvec
 from regretstop.model._paths import FourierPrior, Paths
 from regretstop.model._repeats import merge_duplicates, take_back
 
-# Relative to s²: what rounding leaves of a variance of 0 in a fit that `cholesky` accepts is a hundredth of that.
+# Relative to s²: what rounding leaves of a variance of 0 in a fit that `cholesky` accepts is a hundredth of that
+# (docs/theory.md, Rounding).
 _CLEARLY_NEGATIVE = 1e-8
 
 
@@ -77,6 +80,7 @@ class GaussianProcessPosterior:
         self._inverse_ones = matvec(self._inverse_chol.T, ones)  # K⁻¹ 1
         self._mean_precision = float(ones @ ones) if mean is None else math.inf
         whitened = matvec(self._inverse_chol, values)
+        # The generalised least-squares mean, 1ᵀK⁻¹y / c
         self.mean = float(ones @ whitened) / self._mean_precision if mean is None else mean
         self._weights = matvec(self._inverse_chol.T, whitened - self.mean * ones)  # K⁻¹ (y − mean)
         self._variance_floor = variance_floor(prior_std, noise_std**2 / repeats + self.jitter)
@@ -85,7 +89,7 @@ class GaussianProcessPosterior:
         """Return μ and σ_n, each of shape (m,), at points of shape (m, d)."""
         cross = self.cross(self.columns(points))
         whitened = matmul(cross, self._inverse_chol.T)
-        mean = self.mean + matvec(cross, self._weights)
+        mean = self.mean + matvec(cross, self._weights)  # m + kᵀK⁻¹(y − m)
         return mean, self._std(whitened, 1.0 - matvec(cross, self._inverse_ones))
 
     def mean_std_gradient(self, points: Array) -> tuple[Array, Array, Array, Array]:
@@ -129,7 +133,10 @@ class GaussianProcessPosterior:
         return self._given(*take_back(self.points, self.values, self.repeats, point, value))
 
     def covariance(self, points: Array) -> Array:
-        """Return the posterior covariance of the objective, shape (m, m), at points of shape (m, d)."""
+        """Return the posterior covariance of the objective, shape (m, m), at points of shape (m, d).
+
+        Rasmussen & Williams 2006, eq. 2.42.
+        """
         columns = self.columns(points)
         cross = self.cross(columns)
         whitened = matmul(cross, self._inverse_chol.T)
@@ -152,11 +159,12 @@ class GaussianProcessPosterior:
         )
 
     def paths(self, n: int, rng: np.random.Generator) -> Paths:
-        """Return n draws of the posterior as functions, by Matheron's rule; the jitter counts as noise.
+        """Return n draws of the posterior as functions, by Matheron's rule (Wilson et al. 2020); the jitter is noise.
 
             f(x) = m + g(x) + k(x)ᵀ K⁻¹ (y − m − g(X) − e),   g a draw of the prior, e one of the noise
 
-        An unknown mean is `m = 1ᵀK⁻¹(y − g(X) − e) / c`: the limit of the rule for a mean whose prior gets flat.
+        An unknown mean is `m = 1ᵀK⁻¹(y − g(X) − e) / c`: the limit of the rule for a mean whose prior gets flat
+        (docs/theory.md, Posterior paths).
         """
         prior = FourierPrior(self.kernel, self._columns.shape[1], self.prior_std, n, rng)
         noise_std = np.sqrt(self.noise_std**2 / self.repeats + self.jitter)
@@ -193,7 +201,7 @@ class GaussianProcessPosterior:
         return along
 
     def _std(self, whitened: Array, unexplained: Array) -> Array:
-        """Return σ_n of L⁻¹k, shape (m, n), and 1 − 1ᵀK⁻¹k, shape (m,)."""
+        """Return σ_n of L⁻¹k, shape (m, n), and 1 − 1ᵀK⁻¹k, shape (m,), by the formula of the class."""
         variance = self.prior_std**2 - np.einsum("mn,mn->m", whitened, whitened)
         variance += unexplained**2 / self._mean_precision
         return np.sqrt(at_least_the_floor(variance, self._variance_floor, self.prior_std))
@@ -208,7 +216,7 @@ class GaussianProcessPosterior:
 def variance_floor(prior_std: float, noise_variances: Array) -> float:
     """Return what no posterior variance can be below: what all observations would leave, were they at x itself.
 
-        (1/s² + Σ_i 1/σ_i²)⁻¹                    (the paper's floor lemma, in units of s and for noise that differs)
+        (1/s² + Σ_i 1/σ_i²)⁻¹        (paper, Lemma B.4, eq. (16), for any s and for noise that differs)
 
     Args:
         prior_std: s.

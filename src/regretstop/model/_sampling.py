@@ -1,4 +1,7 @@
-"""Samples of the hyperparameters' posterior: run anew at some numbers of observations, and carried on in between."""
+"""Samples of the hyperparameters' posterior: run anew at some numbers of observations, and carried on in between.
+
+See docs/theory.md, Estimated hyperparameters.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -13,10 +16,13 @@ from regretstop.model._likelihood import HyperparameterDensity
 # 0.15 deviations in the mean after two transitions, by 0.26 after none and by 0.13 after four.
 _N_WARM_UP = 30
 _N_REFRESH = 2
+# Central differences of the gradient are wrong by a sixth of its square, 2e-7, times the gradient's third derivative.
 _DIFFERENCE = 1e-3
-# Curvature at the mode below this, in units of the prior's, is noise of the data: the prior keeps θ from going further.
+# Curvature at the mode below this, in units of the prior's, is noise of the data: the prior keeps θ from going further,
+# and the normal is at most √2 times as wide.
 _LEAST_CURVATURE = 0.5
-# Where steps have to be this short, or so many trajectories diverge, the chains have not moved and are no samples.
+# Where steps have to be this short, or so many trajectories diverge, the chains have not moved and are no samples: 32
+# such steps, the most, are 0.64 deviations, where π/2 would forget the start.
 _SHORTEST_STEP = 0.02
 _MOST_DIVERGENT = 0.25
 # Samples that move less often than this when they are refreshed were carried to where they do not belong.
@@ -80,8 +86,9 @@ def run_chains(density: HyperparameterDensity, mode: Array, k: int, seed: int) -
 def refresh_chains(density: HyperparameterDensity, mode: Array, samples: SampledChains, seed: int) -> Chains:
     """Return the chains of a density of fewer observations, moved to the present one.
 
-    The map that takes the normal at the one mode to the normal at the other takes the samples nearly there, also
-    where many observations have arrived or one of them changed the fit; a few transitions do the rest.
+    The map that takes the normal at the one mode to the normal at the other, θ ↦ θ̂_n + C_n C_m⁻¹(θ − θ̂_m), takes the
+    samples nearly there, also where many observations have arrived or one of them changed the fit; a few transitions do
+    the rest.
     """
     before = samples.chains
     change = np.linalg.solve(samples.normal.T, _normal_at(density, mode).T).T

@@ -22,7 +22,7 @@ class AcquisitionThreshold(Heuristic):
     Nguyen et al. 2017 (*Regret for Expected Improvement over the Best-Observed Value and Stopping Condition*) stop at
     a threshold of their choice. Wilson 2024 uses 1e-5 on the in-sample knowledge gradient, which is this quantity where
     there is no noise: hence the highest posterior mean, not the best observed value, is what has to be improved on.
-    Threshold and value are in the objective's units here, as ε is everywhere.
+    Threshold and value are in the objective's units here, as ε is everywhere (docs/theory.md, The rules of others).
 
     It is no bound on the regret: many points that improve a little each, or one that improves much with little
     probability, keep it small.
@@ -38,7 +38,7 @@ class AcquisitionThreshold(Heuristic):
     measure: ClassVar[Measure] = "expected improvement"
     subject: ClassVar[str] = "the largest expected improvement"
 
-    epsilon: float = 1e-5
+    epsilon: float = 1e-5  # Wilson 2024
 
     def estimate(self, snapshot: Snapshot) -> Estimate:
         """Return the worst over the posteriors at the trial whose mean is the highest on average."""

@@ -55,7 +55,7 @@ class Rule(ABC):
     measure: ClassVar[Measure] = "regret"
 
     epsilon: float
-    delta: float = 0.05
+    delta: float = 0.05  # as in the paper's experiments, section 4.2
     schedule: Schedule = field(default=DEFAULT_SCHEDULE, kw_only=True)
 
     def __post_init__(self) -> None:

@@ -18,6 +18,7 @@ class DeltaCB(Heuristic):
     The rule of Makarova et al. 2022 (*Automatic Termination for Hyperparameter Optimization*). Its theorem (Srinivas
     et al. 2010) has 2 log(|D| n² π² / 6δ) with |D| the number of points of the space. As the rule is used, by Wilson
     2024 among others, the number of parameters d stands in its place and a fifth of it is taken: a heuristic.
+    The fifth is what served Srinivas et al. best in their experiments. See docs/theory.md, The rules of others.
 
     Args:
         epsilon: ε in the objective's units: stop when the bound falls below it.
@@ -35,6 +36,6 @@ class DeltaCB(Heuristic):
 
 
 def sqrt_beta_of(snapshot: Snapshot, delta: float) -> float:
-    """Return √β_n for the snapshot's d and n."""
+    """Return √β_n = √((2/5) log(d n² π²/6δ)) for the snapshot's d and n."""
     d, n = snapshot.space.dim, snapshot.n_observations
     return math.sqrt(0.4 * math.log(d * n**2 * math.pi**2 / (6.0 * delta)))

@@ -1,14 +1,14 @@
 """Rule DeltaES: stop when an observation hardly changes the expected regret (Ishibashi et al. 2023).
 
 The rule compares two models, after n − 1 and after n observations. The divergence in it has the simple form of
-eq. KL below only if both have one prior: so the old model has the hyperparameters (and the standardisation) of the new
+`KL` below only if both have one prior: so the old model has the hyperparameters (and the standardisation) of the new
 one, and the last observation is taken back from it. That also makes a certificate a function of the snapshot alone,
 and pairs every sample of the hyperparameters with itself. The authors' program evaluates m and ς under the old model
 as well, with the noise of the new one; a widely used library takes m and ς from the new posterior, which has already
 seen y, and σ² = 1e-6 whatever the model's noise is. Neither is the divergence between the two models.
 
 The incumbents x* are the evaluated points with the highest posterior mean, as Wilson 2024 runs the rule; the authors'
-program takes the best observed values, which noise makes too high.
+program takes the best observed values, which noise makes too high. See docs/theory.md, The rules of others.
 """
 
 import dataclasses
@@ -35,7 +35,8 @@ _NOISE_FREE = (
     "the model has no noise: an observation that it could not foretell makes it infinitely different from the one "
     "before, and this rule needs noise_std above 0"
 )
-# Relative to s² and s: below these a variance, and a residual, is rounding.
+# Relative to s² and s: below these a variance, and a residual, is rounding. The one is the square of the other, and
+# far above what 2⁻⁵² leaves of a variance of 0, which is a difference of numbers near s².
 _SURE, _EQUAL = 1e-12, 1e-6
 
 
@@ -87,6 +88,7 @@ class DeltaES(Heuristic):
         for k, gap in enumerate(gaps):
             improvement = 0.0
             if incumbent != old_incumbent:
+                # v² = Var_n[f(x*_{n−1}) − f(x*_n)], and v φ(g/v) + g Φ(g/v)
                 joint = posteriors[k].covariance(snapshot.points[[old_incumbent, incumbent]])
                 variance = max(float(joint[0, 0] - 2.0 * joint[0, 1] + joint[1, 1]), 0.0)
                 gain = float(means[k, old_incumbent] - means[k, incumbent])
@@ -118,7 +120,7 @@ class _Change:
     @property
     def bound(self) -> float:
         # Where κ is 0 everything was known, and nothing can have changed.
-        learnt = self.kappa * math.sqrt(0.5 * self.divergence) if self.kappa > 0.0 else 0.0
+        learnt = self.kappa * math.sqrt(0.5 * self.divergence) if self.kappa > 0.0 else 0.0  # Pinsker's inequality
         return self.shift + self.improvement + learnt
 
 
@@ -148,7 +150,13 @@ def _before(snapshot: Snapshot, posteriors: Sequence[Revisable]) -> Snapshot:
 
 
 def _divergence(old: Posterior, new: Posterior, point: Array, value: float) -> float:
-    """Return KL between the posteriors after and before an observation of the value at the point."""
+    """Return KL between the posteriors after and before an observation of the value at the point.
+
+        KL = ½ [log(1 + ς/σ²) − ς/(ς + σ²) + ς (y − m)²/(ς + σ²)²]
+
+    Both have one prior, so it is the divergence of the two normals of f at the point: the newer one has variance
+    ς σ²/(ς + σ²), and its mean is ς (y − m)/(ς + σ²) away.
+    """
     mean, std = (float(each[0]) for each in old.mean_std(point[None]))
     noise, variance = new.noise_std**2 + new.jitter, std**2
     if noise == 0.0:

@@ -16,7 +16,7 @@ from regretstop.snapshot import Snapshot
 class OptimalityGap(LedgerRule):
     """The certified optimality gap: tighter than the paper's bound, and true for any sampler.
 
-        f* − f(x̂) ≤ max_x [μ_n(x) + √α σ_n(x)] − [μ_n(x̂) − √η σ_n(x̂)] + h
+        f* − f(x̂) ≤ max_x [μ_n(x) + √α σ_n(x)] − [μ_n(x̂) − √η σ_n(x̂)] + h     (docs/theory.md, The optimality gap)
 
     A proof needs widths of several deviations, and the bound seldom gets small within a hundred trials. With `beta`
     both widths are √β and h is 0: the calibrated gap, which is not proved, with the certified gap beside it.
@@ -33,7 +33,7 @@ class OptimalityGap(LedgerRule):
         ValueError: If an argument is out of its range.
     """
 
-    n_L: float = 10.0
+    n_L: float = 10.0  # the paper advises 10 or more, Remark 3.5
     beta: float | None = None
 
     def __post_init__(self) -> None:

@@ -17,10 +17,14 @@ from regretstop.rules._remaining import NO_PATHS, can_draw, path_gaps, path_rng
 from regretstop.snapshot import Snapshot
 from regretstop.statement import ProbabilityLeft
 
+# Each costs the others a part of the risk: a fifth instead of all of it takes 64 paths more at δ = 0.05, log 5 / (δ/2).
 _N_CANDIDATES = 5
-# Paths that choose the candidates; others then judge them.
+# Paths that choose the candidates; others then judge them. A trial that beats the others with a probability of 5 % is
+# seen to by some path 24 times of 25: 0.95⁶⁴ = 0.04.
 _N_SCOUTS = 64
-# Cumulative numbers of paths, n_j = 16 · 1.5^(j−1), and the risk of the j-th look at them, ∝ j^(−1.1).
+# Cumulative numbers of paths, n_j = 16 · 1.5^(j−1), and the risk of the j-th look at them, ∝ j^(−1.1). Growth and decay
+# are those of Wilson's program. At δ = 0.05 and with five candidates a stop takes, if no path exceeds ε at all, 411
+# paths in the first test, 616 in the 20th and 923 in the 1000th: hence 1000 at the most.
 _FIRST, _GROWTH, _MOST = 16, 1.5, 1000
 _DECAY = 1.1
 _N_STARTS = 3
@@ -39,6 +43,8 @@ class PRB(LedgerRule):
     up to δ/2 for the estimate, f* − f(x̂) is at most the bound. It is the upper confidence limit of the (1 − δ/2)
     quantile from the paths drawn, and infinite where they are too few for one: most tests see after a few dozen paths
     that too much is left, and stop drawing. `left.probability` is the estimate itself.
+
+    See docs/theory.md, Posterior paths, and the probability that something better remains.
 
     The guarantee is "heuristic": the limits would hold for independent exact draws, and the paths are draws of an
     approximation, share its frequencies within a round, and have their maxima searched for.

@@ -11,9 +11,9 @@ from regretstop.snapshot import Snapshot
 from regretstop.statement import ProbabilityLeft
 
 NO_PATHS = "the surrogate's posterior cannot be drawn from as functions, which is what this rule counts"
-# For the estimate that every certificate carries.
+# For the estimate that every certificate carries: of 64 paths, so of a probability of 5 % to within 0.03 (a deviation).
 _N_PATHS, _N_STARTS = 64, 1
-# Relative to ε: no path is climbed for the sake of less.
+# Relative to ε: no path is climbed for the sake of less. It is about as if ε were larger by so much.
 _TOLERANCE = 1e-3
 
 

@@ -36,12 +36,13 @@ from regretstop.statement import Guarantee
 class UCBbr(LedgerRule):
     """The paper's rule: stop when its bound on the regret of the next GP-UCB query falls below ε.
 
-        c_t = (√β_t + √η_t) σ(x_t) − (√β_t − √α_t) σ_floor + t^(−s_t),   x_t = argmax μ + √β σ
+        c_t = (√β_t + √η_t) σ(x_t) − (√β_t − √α_t) σ_floor + t^(−s_t),   x_t = argmax μ + √β σ   (paper, eq. (12), (13))
 
     The paper certifies the query x_t, which then has to be evaluated. Here the bound is handed on to the evaluated
     trial x̂ with the best lower confidence bound, which costs what x̂ lacks of x_t's:
     `bound = c_t + max(0, LCB(x_t) − LCB(x̂))`, LCB = μ − √η σ. By the same proof it bounds f* − f(x̂), whichever
-    sampler chose the data. Over samples of the hyperparameters x̂ is the trial whose worst bound is the least.
+    sampler chose the data (docs/theory.md, The paper's bound). Over samples of the hyperparameters x̂ is the trial whose
+    worst bound is the least.
 
     The width of the acquisition is the optimizer's `beta`. "theory" is the paper's β_t and "matched" sets β_t = α_t:
     both satisfy the theorem's condition α_t ≤ β_t. A number is the paper's experiment: x_t maximises with that β
@@ -62,7 +63,7 @@ class UCBbr(LedgerRule):
         ValueError: If an argument is out of its range, or only one of a and b is given.
     """
 
-    n_L: float = 10.0
+    n_L: float = 10.0  # the paper advises 10 or more, Remark 3.5
     a: float | None = None
     b: float | None = None
     side: float = 1.0
@@ -128,6 +129,8 @@ class UCBbr(LedgerRule):
             for grid in grids_of(space, levels, one_level=self.a is not None)
         ]
         dim = len(levels)
+        # The paper's eq. (4) has one level, at the risk δ/4: of levels that differ, the geometric mean. No proof asks
+        # more of β than α ≤ β.
         for_beta = self._levels(space, posterior, self.delta / 4.0)
         reach = dim * math.exp(float(np.mean(np.log(for_beta)))) if dim else 0.0
         sqrt_beta = theory_sqrt_beta(n + 1, dim, self.delta, reach, log_n_exact(space))
@@ -154,7 +157,10 @@ class UCBbr(LedgerRule):
         return min(tried, key=lambda pair: pair[0].value)
 
     def _levels(self, space: Space, posterior: Posterior, risk: float) -> Array:
-        """Return r L_j of each axis with a slope, for levels that fail with at most this risk; shape (d,)."""
+        """Return r L_j of each axis with a slope, for levels that fail with at most this risk; shape (d,).
+
+        From a and b it is r b √log(d a / risk): Assumption 2.1 solved for L.
+        """
         if self.a is None or self.b is None:
             return slopes_of(space, posterior, risk)
         dim = int(np.sum(sloped_axes(space)))
@@ -208,7 +214,7 @@ class _Under:
 
     def lower(self, mean: Array, std: Array) -> Array:
         """Return the lower confidence bounds of trials, by which one is named among equals."""
-        # An infinite width means an infinite bound; any finite one then serves to name a trial.
+        # An infinite width means an infinite bound; any finite one then serves to name a trial, such as the default √β.
         return mean - (self.regret.sqrt_eta if math.isfinite(self.regret.sqrt_eta) else 2.0) * std
 
     def bounds(self, mean: Array, std: Array) -> Array:
@@ -216,12 +222,15 @@ class _Under:
         if not math.isfinite(self.regret.value):
             return np.full(len(mean), math.inf)
         width = self.regret.sqrt_eta
+        # c_t + max(0, LCB(x_t) − LCB(x̂)): docs/theory.md, The paper's bound
         lacking = (self.query.mean - width * self.query.std) - (mean - width * std)
         return self.posterior.prior_std * self.regret.value + np.maximum(lacking, 0.0)
 
 
 def _noise_remark(posterior: Posterior, regret: RegretBound, snapshot: Snapshot, epsilon: float) -> str:
     """Return a remark if the noise alone keeps the bound above ε, however good the sampling; else nothing."""
+    # With σ(x_t) at the floor, about σ/√n, the paper's eq. (12) is (√α + √η) σ/√n + t^(−s): not below ε before there
+    # are ((√α + √η) σ/ε)² observations.
     width = regret.sqrt_alpha + regret.sqrt_eta
     noise_std = snapshot.noise_std_of(posterior)
     # The bound counts the noise as often as the model check says; what is named is the noise itself.

@@ -10,9 +10,11 @@ from scipy.special import ndtr
 from regretstop.array import Array
 from regretstop.normal import mills_ratio
 
-# Below this a posterior deviation is rounding: the variance is a difference of numbers near 1 in double precision.
+# Below this a posterior deviation is rounding: the variance is a difference of numbers near 1 in double precision, of
+# which 2⁻⁵² = (1.5e-8)² is left.
 _LEAST_STD = 1e-10
-# Where 1 − t m(t) comes from its asymptotic series: both ways of computing it are exact to 1e-12 there.
+# Where 1 − t m(t) comes from its asymptotic series: both ways of computing it are exact to 1e-12 there. It is about
+# 1/t² = 4e-4: rounding is 2⁻⁵² t² = 6e-13 of it, and the first term left out 10395/t¹⁰ = 1e-13.
 _FAR = 50.0
 
 
@@ -30,7 +32,7 @@ class Acquisition(Protocol):
 
 @dataclass(frozen=True)
 class UpperConfidenceBound:
-    """μ(x) + √β σ(x)."""
+    """μ(x) + √β σ(x) (paper, section 2.2; Srinivas et al. 2010)."""
 
     sqrt_beta: float
 
@@ -47,8 +49,8 @@ class UpperConfidenceBound:
 class LogExpectedImprovement:
     """log E[max(f(x) − best, 0)] = log σ + log h(z),   h(z) = φ(z) + z Φ(z),   z = (μ − best) / σ.
 
-    In logarithms a value of 1e-300 has as good a gradient as one of 1 (Ament et al. 2023). A deviation below 1e-10,
-    which is rounding, counts as 1e-10.
+    The expected improvement of Jones et al. 1998, eq. 15, for maximisation. In logarithms a value of 1e-300 has as good
+    a gradient as one of 1 (Ament et al. 2023). A deviation below 1e-10, which is rounding, counts as 1e-10.
 
     Args:
         best: The value to improve on, standardised.
@@ -77,7 +79,10 @@ class LogExpectedImprovement:
 
 
 def log_h(z: Array) -> Array:
-    """Return log(φ(z) + z Φ(z)), the log expected excess of a standard normal over −z, without underflow."""
+    """Return log(φ(z) + z Φ(z)), the log expected excess of a standard normal over −z, without underflow.
+
+    For z < 0 it is log φ(z) + log(1 − |z| m(|z|)), with the Mills ratio m.
+    """
     below = np.maximum(-z, 0.0)
     lower = -0.5 * np.square(below) - 0.5 * math.log(2.0 * math.pi) + np.log(_rest(below))
     above = np.maximum(z, 0.0)
@@ -93,7 +98,10 @@ def expected_improvement(gain: float, std: float) -> float:
 
 
 def _rest(t: Array) -> Array:
-    """Return 1 − t m(t) = h(−t) / φ(t) for t ≥ 0."""
+    """Return 1 − t m(t) = h(−t) / φ(t) for t ≥ 0: far out by the series 1/t² − 3/t⁴ + 15/t⁶ − 105/t⁸ + 945/t¹⁰.
+
+    That is Abramowitz & Stegun 26.2.12 for m; see docs/theory.md, The rules of others.
+    """
     near = np.minimum(t, _FAR)
     u = np.square(1.0 / np.maximum(t, _FAR))
     series = u * (1.0 - u * (3.0 - u * (15.0 - u * (105.0 - u * 945.0))))

@@ -9,7 +9,8 @@ from regretstop.search._maximize import Maximizer, Maximum
 
 T = TypeVar("T")
 
-# An ascent from the best candidate raises a gap by less than this part of it, in all that was measured.
+# An ascent from the best candidate raises a gap by less than this part of it, in all that was measured, which is no
+# proof (docs/theory.md, Estimated hyperparameters).
 _MOST_GAINED = 0.25
 
 

@@ -16,8 +16,10 @@ from regretstop.search._maximize import How, Maximizer
 
 # The candidates with the largest μ + 3σ: with half as many, paths of a model that knows little lose their best hills.
 _SQRT_BETA, _N_CANDIDATES = 3.0, 512
+# As many as the iterations of an acquisition's ascent: whoever has not arrived stays where it is, which is never worse.
 _ROUNDS = 40
-# In lengthscales: no step goes farther, for beyond it the path is another.
+# In lengthscales: no step goes farther, for beyond it the path is another: values so far apart along an axis are
+# correlated by 0.83 (Matérn-5/2).
 _LONGEST = 0.5
 # Moves along discrete axes: of each path at most so many a sweep, chosen at random where there are more.
 _SWEEPS, _N_MOVES = 3, 64
@@ -192,7 +194,7 @@ def _ascend(
         blocked = ((x <= low) & (gradients < 0.0)) | ((x >= high) & (gradients > 0.0))
         uphill = np.where(blocked, 0.0, gradients)
         steps = np.where(blocked, 0.0, np.einsum("mij,mj->mi", matrices, uphill))
-        gains = np.einsum("mi,mi->m", steps, uphill)
+        gains = np.einsum("mi,mi->m", steps, uphill)  # gᵀHg, twice what the quadratic model promises of a whole step
         steps *= np.minimum(1.0, _LONGEST / np.maximum(np.max(np.abs(steps), axis=1), 1e-300))[:, None]
         going = gains > tolerance
         points[active] = x
@@ -214,8 +216,14 @@ def _ascend(
 
 
 def _updated(matrices: Array, steps: Array, bends: Array) -> Array:
-    """Return the BFGS update of inverse Hessians of −f; unchanged where f bends upwards along the step."""
+    """Return the BFGS update of inverse Hessians of −f; unchanged where f bends upwards along the step.
+
+        H + (1 + ρ yᵀHy) ρ s sᵀ − ρ (Hy sᵀ + s yᵀH),   ρ = 1 / yᵀs
+
+    is Nocedal & Wright 2006, eq. 6.17, multiplied out.
+    """
     products = np.einsum("mi,mi->m", steps, bends)
+    # Less than that of a product is rounding of its sign.
     sound = products > 1e-10 * np.linalg.norm(steps, axis=1) * np.linalg.norm(bends, axis=1)
     inverse = np.where(sound, 1.0 / np.where(sound, products, 1.0), 0.0)
     moved = np.einsum("mij,mj->mi", matrices, bends)

@@ -1,7 +1,7 @@
 """Whether a point that was evaluated is worth another evaluation.
 
 A repeat tells of the noise at its point and of nothing else. So it is worth an evaluation only where there is noise,
-and where the noise leaves open which point is the best.
+and where the noise leaves open which point is the best (docs/theory.md, Estimated hyperparameters, "Repeats").
 """
 
 import numpy as np
