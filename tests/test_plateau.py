@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from regretstop import GPUCB, PRB, Categorical, DeltaCB, DeltaES, Float, OptimalityGap, Space, UCBbr
 from regretstop.model import plateau_of, standardize
+from regretstop.model._fence import center_and_fence
 from regretstop.rules import Rule
 from tests.histories import declared
 
@@ -105,6 +106,23 @@ def test_the_best_value_is_never_touched(levels: list[int]) -> None:
     if plateau is not None:
         assert plateau.value < np.max(values)
         assert plateau.count == np.sum(values <= plateau.value) < plateau.total == len(values)
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=60), st.sampled_from([lambda v: v, lambda v: -(10.0**v)]))
+def test_no_level_is_passed_over(levels: list[int], value: Callable[[np.ndarray], np.ndarray]) -> None:
+    """The definition, level by level."""
+    values = value(np.array(levels, dtype=float))
+    found = None
+    each, counts = np.unique(values, return_counts=True)
+    for level, count in zip(each[:-1], counts, strict=False):
+        if count < 3:
+            break
+        higher = values[values > level]
+        center, fence = center_and_fence(higher)
+        if level - center < fence or (len(each) == 2 and len(higher) == 1):
+            found = float(level)
+    plateau = plateau_of(values)
+    assert (None if plateau is None else plateau.value) == found
 
 
 @pytest.mark.parametrize(("penalty", "sign"), [(1e2, 1), (1e300, 1), (1e300, -1)])

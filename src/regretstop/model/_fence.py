@@ -11,7 +11,7 @@ _ROUNDING = 1e-12
 # this fraction of it still has all its digits.
 LEAST_SPREAD = float(np.finfo(np.float64).tiny) / _ROUNDING
 # A value lower than the first quartile by this many typical spreads is a disaster, not a slope to learn.
-_FENCE = 2.0
+FENCE = 2.0
 
 
 def center_and_fence(values: Array) -> tuple[float, float]:
@@ -35,7 +35,7 @@ def center_and_fence(values: Array) -> tuple[float, float]:
     typical = max(q3 - q1, float(np.max(deviations)))
     if typical <= least_spread(center):
         typical = -float(np.min(deviations))
-    return center, float(q1 - _FENCE * typical) if typical > least_spread(center) else -np.inf
+    return center, float(q1 - FENCE * typical) if typical > least_spread(center) else -np.inf
 
 
 def least_spread(value: float) -> float:

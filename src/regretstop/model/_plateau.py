@@ -6,9 +6,10 @@ See docs/theory.md, Estimated hyperparameters.
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from regretstop.array import Array
-from regretstop.model._fence import center_and_fence
+from regretstop.model._fence import FENCE, center_and_fence
 
 # Fewer equal values may be chance.
 _FEWEST = 3
@@ -56,7 +57,12 @@ def plateau_of(values: Array) -> Plateau | None:
     values = values / 16.0  # a power of two, which changes no digit: sums of the largest values must not overflow
     levels, counts = np.unique(values, return_counts=True)
     n_shared = int(np.argmin(np.append(counts >= _FEWEST, False)))
-    for level in levels[: min(n_shared, len(levels) - 1)][::-1]:
+    lowest = levels[: min(n_shared, len(levels) - 1)]
+    # A fence is at least as far below the median as this. Of an objective with many levels it leaves hardly any to look
+    # at: 200 of them, in 2,000 values, took 40 ms, in each of the many fits of a model check.
+    centers = _medians_above(np.sort(values), np.cumsum(counts)[: len(lowest)])
+    is_far = centers - lowest >= FENCE * (levels[-1] - centers) * (1.0 - 1e-9)
+    for level in lowest[is_far][::-1]:
         higher = values[values > level]
         center, fence = center_and_fence(higher)
         first_other = len(levels) == 2 and len(higher) == 1
@@ -64,3 +70,9 @@ def plateau_of(values: Array) -> Plateau | None:
             low = len(values) - len(higher)
             return Plateau(float(level) * 16.0, low, len(values), is_level=bool(level == levels[0]))
     return None
+
+
+def _medians_above(ordered: Array, n_low: NDArray[np.intp]) -> Array:
+    """Return the medians of sorted values without the lowest n_low[0], n_low[1], … of them, each fewer than all."""
+    n_high = len(ordered) - n_low
+    return 0.5 * (ordered[n_low + (n_high - 1) // 2] + ordered[n_low + n_high // 2])
