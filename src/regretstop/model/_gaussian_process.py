@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from regretstop.array import Array
 from regretstop.checks import check_at_least, check_between, check_number_or
-from regretstop.model._hyperparameters import MOST_NOISE, HyperparameterEstimator, TrainingData, thinned
+from regretstop.model._hyperparameters import MOST_NOISE, HyperparameterEstimator, TrainingData
 from regretstop.model._kernels import Embedding, Kernel, Matern52
 from regretstop.model._likelihood import Hyperparameters
 from regretstop.model._model_check import ModelCheck, blocks, judge, residuals
@@ -17,7 +17,7 @@ from regretstop.model._posterior import GaussianProcessPosterior
 from regretstop.model._protocols import Fit, Treatment
 from regretstop.model._repeats import merge_duplicates
 from regretstop.model._sampling import SamplingReport
-from regretstop.model._standardize import Standardized, standardize
+from regretstop.model._standardize import Standardized
 
 
 class GaussianProcess:
@@ -101,19 +101,18 @@ class GaussianProcess:
         embedding = Embedding(categories)
         if self._treatment == "fixed":
             return self._declared(points, values, embedding, sign * self._mean)
-        data = standardize(values)
-        subset = thinned(len(values))
-        part = TrainingData(points[subset], values[subset], embedding)
+        whole = TrainingData(points, values, embedding)
+        data, part = whole.standardized, whole.thinned()
         estimate = self._estimator.estimate(part)
-        # The subset was standardised by its own spread; what it found is carried to the spread of all the values.
-        ratio = estimate.scale / data.scale if subset.step > 1 else 1.0
+        # A part is standardised by its own spread; what it found is carried to the spread of all the values.
+        ratio = estimate.data.scale / data.scale
         build = partial(self._posterior, merge_duplicates(points, data.values, np.ones(len(values))), embedding)
         # Modes are checked by modes, whatever is sampled: so the next point is that of "map"; see docs/theory.md.
-        check = self._check(part, estimate.scale, sampled=False)
+        check = self._check(part, sampled=False)
         mode = build(_scaled(estimate.mode, ratio * _inflation(check)))
         if not estimate.samples:
             return Fit((mode,), data, sampling=estimate.sampling, check=check)
-        sample_check = self._check(part, estimate.scale, sampled=True)
+        sample_check = self._check(part, sampled=True)
         factor = ratio * _inflation(sample_check)
         try:
             samples = tuple(build(_scaled(sample, factor)) for sample in estimate.samples)
@@ -121,26 +120,25 @@ class GaussianProcess:
             return Fit((mode,), data, sampling=SamplingReport(0, 0, 0.0, str(error)), check=check)
         return Fit(samples, data, mode, estimate.sampling, sample_check)
 
-    def _check(self, part: TrainingData, scale: float, *, sampled: bool) -> ModelCheck | None:
+    def _check(self, part: TrainingData, *, sampled: bool) -> ModelCheck | None:
         """Return what earlier estimates, their samples or their modes, say about the values that came after them."""
         if not self._model_check:
             return None
-        values = standardize(part.values).values
+        data = part.standardized
         z: list[Array] = []
-        for start, end in blocks(len(values)):
-            before = part.first(start)
+        for start, end in blocks(len(data.values)):
+            earlier = self._estimator.estimate(part.first(start))
             # Equal values have no scale, and a model of them says nothing about how far others may be.
-            if not standardize(before.values).has_spread:
+            if not earlier.data.has_spread:
                 continue
-            earlier = self._estimator.estimate(before)
             believed = earlier.samples if sampled and earlier.samples else (earlier.mode,)
             ahead = residuals(
-                [_scaled(each, earlier.scale / scale) for each in believed],
+                [_scaled(each, earlier.data.scale / data.scale) for each in believed],
                 part.points[:end],
-                values[:end],
+                data.values[:end],
                 kernel=self._kernel,
                 embedding=part.embedding,
-                start=max(start, len(values) // 2),
+                start=max(start, len(data.values) // 2),
             )
             z.append(ahead)
         return judge(np.concatenate([*z, np.zeros(0)]))

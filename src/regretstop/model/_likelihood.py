@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import pdist
 
 from regretstop.array import Array
 from regretstop.model._kernels import Embedding, Kernel
@@ -46,7 +46,7 @@ class Hyperparameters:
 
 
 class HyperparameterDensity:
-    """The negative log posterior density of θ given observations.
+    """The negative log posterior density of θ given observations. Not for several threads at once.
 
     Args:
         points: Encoded points, shape (n, d); repeats allowed.
@@ -54,6 +54,11 @@ class HyperparameterDensity:
         kernel: The kernel family.
         embedding: How encoded points become columns.
         noise_std: σ where it is known (0 for noise-free), None where it is learned.
+
+    Attributes:
+        dim: d.
+        prior_medians: Prior medians of θ, shape (size,).
+        prior_widths: Prior deviations of θ, shape (size,).
     """
 
     def __init__(
@@ -68,6 +73,9 @@ class HyperparameterDensity:
         merged, means, repeats, self._within = merge_duplicates(points, values, np.ones(len(values)))
         self._kernel = kernel
         self._gaps = _squared_gaps(embedding(merged), embedding.axis)
+        self._above = np.flatnonzero(np.triu(np.ones((len(means), len(means)), dtype=bool), 1))
+        # Three stacks of matrices, used again by every call: fresh memory costs more than the arithmetic.
+        self._work = np.zeros((3, max(_AT_ONCE // len(means) ** 2, 1), len(means), len(means)))
         self._values = means
         self._repeats = repeats
         self._n_extra = float(np.sum(repeats)) - len(means)
@@ -75,6 +83,10 @@ class HyperparameterDensity:
         self._noise_std = noise_std
         self._jitter = enough_jitter(len(means), float(np.finfo(np.float64).eps), MOST_ROUNDING)
         self.dim = points.shape[1]
+        medians, widths = np.array(
+            [LENGTHSCALE_PRIOR] * self.dim + [PRIOR_STD_PRIOR] + [NOISE_STD_PRIOR] * self.learns_noise
+        ).T
+        self.prior_medians, self.prior_widths = medians, widths
 
     @property
     def learns_noise(self) -> bool:
@@ -102,7 +114,7 @@ class HyperparameterDensity:
         A θ whose matrix cannot be factorised has an infinite value and a zero gradient. What n allows is done for
         several θ at once: with few observations the time goes into the calls.
         """
-        size = max(_AT_ONCE // len(self._values) ** 2, 1)
+        size = self._work.shape[1]
         parts = [self._few(thetas[i : i + size]) for i in range(0, len(thetas), size)]
         return np.concatenate([value for value, _ in parts]), np.concatenate([gradient for _, gradient in parts])
 
@@ -112,6 +124,8 @@ class HyperparameterDensity:
         The value is ½ (rᵀK⁻¹r + log |K| + log c), r = y − mean, up to a constant and the prior: Rasmussen & Williams
         2006, eq. 2.45, for one constant basis function. With G = ½ (K⁻¹ − K⁻¹r rᵀK⁻¹ − K⁻¹1 1ᵀK⁻¹/c), the derivative
         along any change dK is Σ G ∘ dK (their eq. 5.9): the last term comes from the integrated mean.
+
+        Of the symmetric matrices only the diagonal and what is above it are computed: half of the work.
         """
         values, gradients = self._negative_log_prior(thetas)
         k, n = len(thetas), len(self._values)
@@ -125,27 +139,22 @@ class HyperparameterDensity:
                 if self._noise_std is None
                 else np.full(k, float(self._noise_std) ** 2)
             )
-            rho, slope = self._kernel.correlation_and_slope(matmul(weights, self._gaps).reshape(k, n, n))
-            # Always, rather than where a factor asks for it: the density would have a step there.
-            rho.reshape(k, -1)[:, :: n + 1] += self._jitter
-            signal = variance[:, None, None] * rho
-            covariance = signal.copy()
-            covariance.reshape(k, -1)[:, :: n + 1] += noise_variance[:, None] / self._repeats
-        inverse_chol, inverse = np.empty((2, k, n, n))
-        log_determinant, failed = np.zeros(k), np.zeros(k, dtype=bool)
-        for i in range(k):
+            rho, slope = self._kernel.correlation_and_slope(matmul(weights, self._gaps))
+            # The jitter is there always, rather than where a factor asks for it: the density would have a step there.
+            signal, signal_variance = variance[:, None] * rho, variance * (1.0 + self._jitter)
+            total_variance = signal_variance[:, None] + noise_variance[:, None] / self._repeats
+        covariance, inverse_chol, twice_g = self._work[:, :k]
+        covariance.reshape(k, -1)[:, :: n + 1] = total_variance
+        log_determinant = np.zeros(k)
+        failed = np.asarray(~(np.isfinite(total_variance).all(axis=1) & np.isfinite(signal).all(axis=1)))
+        for i in np.flatnonzero(~failed):
+            covariance[i].ravel()[self._above] = signal[i]  # four times as fast as for all at once
             try:
-                if not np.isfinite(covariance[i]).all():
-                    raise np.linalg.LinAlgError("a covariance overflows")
-                chol, inverse_chol[i], _ = cholesky(covariance[i], float(variance[i]))
+                chol, inverse_chol[i], _ = cholesky(covariance[i].T, float(variance[i]))
             except np.linalg.LinAlgError:
                 failed[i] = True
                 continue
             log_determinant[i] = 2.0 * float(np.log(chol.flat[:: n + 1]).sum())
-            # dtrtri and dsyrk instead of dpotri: OpenBLAS gives dpotri threads at any size, which on a busy machine
-            # costs milliseconds a call.
-            half = np.asarray(blas.dsyrk(1.0, inverse_chol[i].T, lower=1))  # the upper triangle stays zero
-            np.add(half, half.T, out=inverse[i])
         if failed.any():
             values[failed], gradients[failed] = np.inf, 0.0
             if failed.all():
@@ -153,75 +162,47 @@ class HyperparameterDensity:
             ok_values, ok_gradients = self._few(thetas[~failed])
             values[~failed], gradients[~failed] = ok_values, ok_gradients
             return values, gradients
-        inverse.reshape(k, -1)[:, :: n + 1] *= 0.5  # which the sum of the two halves has twice
-        # From the factor, so that rounding cannot make it negative where K is nearly singular.
+        # From the factor, so that rounding cannot make them negative where K is nearly singular.
         whitened_ones = inverse_chol.sum(axis=2)
+        whitened = np.einsum("kij,j->ki", inverse_chol, self._values)
         precision = np.einsum("ki,ki->k", whitened_ones, whitened_ones)
-        inverse_ones = np.einsum("kij,ki->kj", inverse_chol, whitened_ones)
-        residuals = self._values - (np.einsum("kj,j->k", inverse_ones, self._values) / precision)[:, None]
-        solved = np.einsum("kij,kj->ki", inverse, residuals)
-        values += 0.5 * (np.einsum("ki,ki->k", residuals, solved) + log_determinant + np.log(precision))
+        whitened -= whitened_ones * (np.einsum("ki,ki->k", whitened_ones, whitened) / precision)[:, None]
+        values += 0.5 * (np.einsum("ki,ki->k", whitened, whitened) + log_determinant + np.log(precision))
 
-        twice_g = _less_two_squares(inverse, solved, inverse_ones / np.sqrt(precision)[:, None], spare=covariance)
-        # dK/dlog ℓ_j = −2 s² ρ' Δ_j²/ℓ_j².
-        slope *= twice_g
-        by_axis = matmul(slope.reshape(k, -1), self._gaps.T)
-        gradients[:, : self.dim] -= variance[:, None] * weights * by_axis
-        gradients[:, self.dim] += np.einsum("kij,kij->k", twice_g, signal)
+        solved = np.einsum("kij,ki->kj", inverse_chol, whitened)
+        solved_ones = np.einsum("kij,ki->kj", inverse_chol, whitened_ones) / np.sqrt(precision)[:, None]
+        for i in range(k):
+            _inverse_less_two_squares(inverse_chol[i], solved[i], solved_ones[i], out=twice_g[i])
+        above, diagonal = twice_g.reshape(k, -1).take(self._above, axis=1), twice_g.reshape(k, -1)[:, :: n + 1]
+        # dK/dlog ℓ_j = −2 s² ρ' Δ_j²/ℓ_j², and each of the sums below is over both triangles.
+        slope *= above
+        by_axis = matmul(slope, self._gaps.T)
+        gradients[:, : self.dim] -= 2.0 * variance[:, None] * weights * by_axis
+        gradients[:, self.dim] += 2.0 * np.einsum("ki,ki->k", above, signal) + signal_variance * diagonal.sum(axis=1)
         if self._noise_std is None:
             # The single values behind a merged mean still speak about the noise. The density of m of them is that of
             # their mean, of variance σ²/m, times (2πσ²)^(−(m−1)/2) m^(−1/2) exp(−(sum of squares within)/2σ²).
             values += 0.5 * (self._n_extra * (_LOG_2PI + np.log(noise_variance)) + self._within / noise_variance)
             values += 0.5 * self._log_repeats
-            of_each = twice_g.reshape(k, -1)[:, :: n + 1]
-            slope_in_noise = noise_variance * (of_each / self._repeats).sum(axis=1)
+            slope_in_noise = noise_variance * (diagonal / self._repeats).sum(axis=1)
             slope_in_noise += self._n_extra - self._within / noise_variance
             gradients[:, -1] += np.where(thetas[:, -1] >= _LOG_FLOOR, slope_in_noise, 0.0)
         return values, gradients
 
-    @property
-    def prior_widths(self) -> Array:
-        """Prior deviations of θ, shape (size,)."""
-        widths = np.full(self.size, LENGTHSCALE_PRIOR[1])
-        widths[self.dim] = PRIOR_STD_PRIOR[1]
-        if self._noise_std is None:
-            widths[-1] = NOISE_STD_PRIOR[1]
-        return widths
-
-    @property
-    def prior_medians(self) -> Array:
-        """Prior medians of θ, shape (size,)."""
-        medians = np.full(self.size, LENGTHSCALE_PRIOR[0])
-        medians[self.dim] = PRIOR_STD_PRIOR[0]
-        if self._noise_std is None:
-            medians[-1] = NOISE_STD_PRIOR[0]
-        return medians
-
     def _negative_log_prior(self, thetas: Array) -> tuple[Array, Array]:
-        widths = self.prior_widths
-        z = (thetas - self.prior_medians) / widths
-        return 0.5 * np.einsum("ki,ki->k", z, z), z / widths
+        z = (thetas - self.prior_medians) / self.prior_widths
+        return 0.5 * np.einsum("ki,ki->k", z, z), z / self.prior_widths
 
 
-def _less_two_squares(matrices: Array, one: Array, other: Array, *, spare: Array) -> Array:
-    """Return A − a aᵀ − b bᵀ for each of k matrices, in the memory of `matrices`.
-
-    In place, and by way of `spare`, which is lost too: fresh pages cost more than the arithmetic.
-
-    Args:
-        matrices: A, shape (k, n, n).
-        one: a, shape (k, n).
-        other: b, shape (k, n).
-        spare: Of the shape of the matrices.
-    """
-    for vectors in (one, other):
-        matrices -= np.multiply(vectors[:, :, None], vectors[:, None, :], out=spare)
-    return matrices
+def _inverse_less_two_squares(inverse_chol: Array, one: Array, other: Array, *, out: Array) -> None:
+    """Write K⁻¹ − a aᵀ − b bᵀ, from L⁻¹, a and b, into `out`, shape (n, n): its diagonal and what is above it."""
+    # dtrtri and dsyrk instead of dpotri: OpenBLAS gives dpotri threads at any size, which on a busy machine costs
+    # milliseconds a call. The transposes are column-major, so that their lower triangles are written in place.
+    blas.dsyrk(1.0, inverse_chol.T, beta=0.0, c=out.T, overwrite_c=1, lower=1)
+    for vector in (one, other):
+        blas.dsyr(-1.0, vector, a=out.T, overwrite_a=1, lower=1)
 
 
 def _squared_gaps(columns: Array, axis: NDArray[np.intp]) -> Array:
-    """Return the squared distance of every two points along every axis, shape (d, n²)."""
-    gaps = [
-        cdist(columns[:, axis == j], columns[:, axis == j], "sqeuclidean").ravel() for j in range(int(axis[-1]) + 1)
-    ]
-    return np.array(gaps)
+    """Return the squared distance of every two different points along every axis, shape (d, n(n−1)/2)."""
+    return np.array([pdist(columns[:, axis == j], "sqeuclidean") for j in range(int(axis[-1]) + 1)])

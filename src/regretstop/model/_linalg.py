@@ -54,7 +54,7 @@ def cholesky(covariance: Array, prior_variance: float) -> tuple[Array, Array, fl
         factor, info = lapack.dpotrf(attempt, lower=1, clean=1)
         if info == 0:
             inverse = np.asarray(lapack.dtrtri(factor, lower=1)[0])
-            if precision * n * prior_variance * float(np.sum(np.square(inverse))) < MOST_ROUNDING:
+            if precision * n * prior_variance * float(np.einsum("ij,ij->", inverse, inverse)) < MOST_ROUNDING:
                 return np.asarray(factor), inverse, jitter
     raise np.linalg.LinAlgError(f"the kernel matrix is not positive definite even with jitter {_LARGEST_JITTER:g}")
 
