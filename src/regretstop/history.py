@@ -1,4 +1,4 @@
-"""The history: one evaluation of the objective, when two are the same, and all of them as the surrogate sees them."""
+"""The history: one evaluation of the objective, all that were made or are under way, and what the surrogate sees."""
 
 import math
 import operator
@@ -153,3 +153,90 @@ class HistoryEncoder:
             return self._space.encode(observation.params)
         except ValueError:  # a point of another space: recorded, not modelled
             return None
+
+
+class History:
+    """All evaluations of a search, in their order, and the points that are being evaluated.
+
+    Args:
+        space: The search space.
+        sign: Values times the sign are maximised.
+    """
+
+    def __init__(self, space: Space, sign: float) -> None:
+        self._space = space
+        self._encoder = HistoryEncoder(space, sign)
+        self._encoded: EncodedHistory | None = None
+        self._pending: list[Mapping[str, Any]] = []
+        self._observations: list[Observation] = []
+
+    @property
+    def observations(self) -> tuple[Observation, ...]:
+        """The evaluations that ended, in their order."""
+        return tuple(self._observations)
+
+    @property
+    def n_observations(self) -> int:
+        """How many evaluations ended."""
+        return len(self._observations)
+
+    @property
+    def n_pending(self) -> int:
+        """How many points are being evaluated."""
+        return len(self._pending)
+
+    @property
+    def encoded(self) -> EncodedHistory:
+        """What is fitted; the same object until something ends."""
+        if self._encoded is None:
+            self._encoded = self._encoder.encode(self._observations)
+        return self._encoded
+
+    def begin(self, params: Mapping[str, Any]) -> None:
+        """Record that a point is being evaluated."""
+        self._pending.append(params)
+
+    def end(self, params: Mapping[str, Any], value: float | None) -> None:
+        """Record an evaluation, whether or not it was known to be under way."""
+        for i, pending in enumerate(self._pending):
+            if same_params(pending, params):
+                del self._pending[i]
+                break
+        ended = self._observations[-1].ended if self._observations else 0.0
+        self._observations.append(Observation(params, value, len(self._observations), ended))
+        self._encoded = None
+
+    def replace(self, observations: Sequence[Observation], pending: Sequence[Mapping[str, Any]]) -> None:
+        """Take over what somebody else holds; what agrees with what was known is not encoded again."""
+        known, taken = self._observations, list(observations)
+        # What was known stays the object that it was, by which it is known to be encoded.
+        for i in range(n_common(known, taken), min(len(known), len(taken))):
+            if taken[i].same_as(known[i]):
+                taken[i] = known[i]
+        if len(taken) != len(known) or n_common(known, taken) < len(known):
+            self._observations = taken
+            self._encoded = None
+        self._pending = list(pending)
+
+    def failed_points(self) -> Array:
+        """Return the encoded points of evaluations that failed, shape (m, d)."""
+        values = [(o.params, o.value) for o in self._observations if o.value is not None]
+        return self._encode_all([params for params, value in values if not math.isfinite(value)])
+
+    def pruned_points(self) -> Array:
+        """Return the encoded points of evaluations without a value to speak of, shape (m, d)."""
+        return self._encode_all([o.params for o in self._observations if o.value is None])
+
+    def pending_points(self) -> Array:
+        """Return the encoded points that are being evaluated, shape (m, d)."""
+        return self._encode_all(self._pending)
+
+    def _encode_all(self, points: Sequence[Mapping[str, Any]]) -> Array:
+        """Return the points that the space can encode, shape (m, d)."""
+        encoded: list[Array] = []
+        for params in points:
+            try:
+                encoded.append(self._space.encode(params))
+            except ValueError:  # a point of another space: nothing to stay apart from
+                continue
+        return np.array(encoded).reshape(-1, self._space.dim)

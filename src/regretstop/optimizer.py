@@ -1,6 +1,5 @@
 """GP-UCB by ask and tell, with a certificate at any moment."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from regretstop.array import Array
 from regretstop.certificate import Certificate
 from regretstop.checks import as_float, check_at_least, check_between, check_number_or
-from regretstop.history import EncodedHistory, HistoryEncoder, Observation, n_common, same_params
+from regretstop.history import EncodedHistory, History, Observation
 from regretstop.model import Fit, GaussianProcess, Surrogate, all_equal, plateau_of
 from regretstop.propose import initial_point, next_point
 from regretstop.rules import Rule
@@ -81,10 +80,7 @@ class GPUCB:
         if isinstance(self._surrogate, GaussianProcess):  # others may have to load a library first
             self._surrogate.n_estimated(space.categories)  # a wrong number of lengthscales is reported at once
         self._n_estimated: int | None = None
-        self._history: list[Observation] = []
-        self._pending: list[Mapping[str, Any]] = []
-        self._encoder = HistoryEncoder(space, self._sign)
-        self._encoded: EncodedHistory | None = None
+        self._history = History(space, self._sign)
         self._model: tuple[EncodedHistory, SearchModel] | None = None
         # The last test of each rule, by its repr.
         self._tests: dict[str, tuple[EncodedHistory, Certificate]] = {}
@@ -97,7 +93,7 @@ class GPUCB:
     @property
     def history(self) -> tuple[Observation, ...]:
         """The observations in order."""
-        return tuple(self._history)
+        return self._history.observations
 
     def ask(self, *, epsilon: float | None = None) -> dict[str, Any]:
         """Return the next parameters to evaluate; they stay pending until they are told.
@@ -112,21 +108,19 @@ class GPUCB:
         if epsilon is not None:
             check_between("epsilon", epsilon, 0)
         self._count_estimated()
-        data = self._encode()
-        failed = self._encode_all([o.params for o in self._history if o.value is not None and not _is_finite(o.value)])
-        pruned = self._encode_all([o.params for o in self._history if o.value is None])
-        pending = self._encode_all(self._pending)
+        data, pending = self._history.encoded, self._history.pending_points()
+        failed, pruned = self._history.failed_points(), self._history.pruned_points()
         visited = Visited(np.vstack([data.points, failed, pruned, pending]))
         too_few = len(data.values) + len(pending) < self._n_initial or len(data.values) == 0
         # Of equal values alone a model says that it is unsure at the corners first.
         if too_few or not self._fit(data).fit.data.has_spread:
-            index = len(self._history) + len(self._pending)
+            index = self._history.n_observations + self._history.n_pending
             point = initial_point(self.space, visited, index, self._seed)
         else:
             exceedance = epsilon if self._exceedance == "rule" else self._exceedance
             point = self._next_point(data, failed, np.vstack([pending, pruned]), visited, exceedance)
         params = self.space.decode(point)
-        self._pending.append(params)
+        self._history.begin(params)
         return params
 
     def tell(self, params: Mapping[str, Any], value: float | None) -> None:
@@ -141,15 +135,7 @@ class GPUCB:
         Raises:
             ValueError: If the value is neither None nor a number.
         """
-        params = dict(params)
-        value = None if value is None else as_float("value", value)
-        for i, pending in enumerate(self._pending):
-            if same_params(pending, params):
-                del self._pending[i]
-                break
-        ended = self._history[-1].ended if self._history else 0.0
-        self._history.append(Observation(params, value, len(self._history), ended))
-        self._encoded = None
+        self._history.end(dict(params), None if value is None else as_float("value", value))
 
     def replace_history(self, observations: Sequence[Observation], pending: Sequence[Mapping[str, Any]] = ()) -> None:
         """Take over the history that a framework holds.
@@ -159,15 +145,7 @@ class GPUCB:
                 their numbers.
             pending: Points that are being evaluated.
         """
-        known, taken = self._history, list(observations)
-        # What was known stays the object that it was, by which it is known to be encoded.
-        for i in range(n_common(known, taken), min(len(known), len(taken))):
-            if taken[i].same_as(known[i]):
-                taken[i] = known[i]
-        if len(taken) != len(known) or n_common(known, taken) < len(known):
-            self._history = taken
-            self._encoded = None
-        self._pending = list(pending)
+        self._history.replace(observations, pending)
 
     def certificate(self, rule: Rule) -> Certificate:
         """Return what the rule can say now, from the completed observations alone.
@@ -201,7 +179,7 @@ class GPUCB:
 
     def _due(self, schedule: Schedule) -> tuple[EncodedHistory, Due]:
         """Return the last test that is due, and the observations that it sees: all of them before the first test."""
-        data = self._encode()
+        data = self._history.encoded
         due = schedule.due(len(data.values), self._fewest())
         return data.first(due.n_observations) if due.test else data, due
 
@@ -275,27 +253,12 @@ class GPUCB:
             self._n_estimated = self._surrogate.n_estimated(self.space.categories)
         return self._n_estimated
 
-    def _encode(self) -> EncodedHistory:
-        if self._encoded is None:
-            self._encoded = self._encoder.encode(self._history)
-        return self._encoded
-
-    def _encode_all(self, points: Sequence[Mapping[str, Any]]) -> Array:
-        """Return the points that the space can encode, shape (m, d)."""
-        encoded: list[Array] = []
-        for params in points:
-            try:
-                encoded.append(self.space.encode(params))
-            except ValueError:  # a point of another space: nothing to stay apart from
-                continue
-        return np.array(encoded).reshape(-1, self.space.dim)
-
     def _fit(self, data: EncodedHistory) -> SearchModel:
         if self._model is not None and self._model[0].fits_as(data):
             return self._model[1]
         fit = self._surrogate.fit(data.points, data.values, categories=self.space.categories, sign=self._sign)
         model = SearchModel.of(fit, self.space, data.points[data.inside], self._seed)
-        if data is self._encoded:
+        if data is self._history.encoded:
             self._model = data, model
         return model
 
@@ -305,8 +268,9 @@ class GPUCB:
         needs_all = self._beta == "matched" or exceedance is not None
         model = self._fit(data).keeping_away(failed, unvalued, all_posteriors=needs_all)
         repeats = model.has_noise and not repeats_agree(data.points, data.values)
-        if exceedance is not None and (len(self._history) + len(self._pending)) % 2:
-            rng = np.random.default_rng([self._seed, len(self._history), len(self._pending)])
+        n_ended, n_pending = self._history.n_observations, self._history.n_pending
+        if exceedance is not None and (n_ended + n_pending) % 2:
+            rng = np.random.default_rng([self._seed, n_ended, n_pending])
             epsilon = exceedance / model.fit.data.scale
             closed = NOTHING if repeats else visited
             point = exceeding_point(model.maximizers, model.inside, epsilon, rng, closed)
@@ -336,7 +300,3 @@ def check_search(
     check_at_least("n_initial", n_initial, 1)
     if seed is not None:
         check_at_least("seed", seed, 0)
-
-
-def _is_finite(value: float | None) -> bool:
-    return value is not None and math.isfinite(value)

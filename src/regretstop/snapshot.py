@@ -23,8 +23,8 @@ class Snapshot:
 
     Attributes:
         space: The search space.
-        posteriors: One per hyperparameter sample, the searches in the same order.
-        searches: The maximum of an acquisition, for each posterior.
+        posteriors: One per hyperparameter sample.
+        maximizers: Of an acquisition, for each posterior, in the same order.
         points: Encoded points of the candidates for a certificate, shape (n, d): the fitted observations that lie in
             the space and whose values were fitted as they are. Others are fitted too, but cannot be recommended.
         numbers: Their trial numbers, shape (n,).

@@ -3,10 +3,11 @@
 In come the user's parameters and dicts of their values; out go encoded points, shape (n, d), and back.
 """
 
+from regretstop.spaces._categorical import Categorical
 from regretstop.spaces._numbers import to_number, to_python
-from regretstop.spaces._parameters import Categorical, Float, Int, Parameter
+from regretstop.spaces._numeric import Float, Int
 from regretstop.spaces._sobol import sobol_points
-from regretstop.spaces._space import SAME_POINT, Space
+from regretstop.spaces._space import SAME_POINT, Parameter, Space
 
 __all__ = [
     "SAME_POINT",

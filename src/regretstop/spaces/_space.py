@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from regretstop.spaces._categorical import Categorical
 from regretstop.spaces._log_axis import log_cell, log_centre
-from regretstop.spaces._parameters import Categorical, Float, Int, Parameter
+from regretstop.spaces._numeric import Float, Int
 
-__all__ = ["Categorical", "Float", "Int", "Parameter", "Space"]
+Parameter = Float | Int | Categorical
 
 # With more values than this, float64 coordinates cannot be trusted to tell neighbours apart on a
 # logarithmic axis, and rounding gains nothing on any: the axis counts as continuous (which only

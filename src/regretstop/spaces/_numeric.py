@@ -1,28 +1,23 @@
-"""Parameters of a search space, each with its values to and from a model coordinate.
+"""Numeric parameters of a search space, each with its values to and from a model coordinate.
 
-A numeric axis has coordinates in [0, 1]. A discrete one (`Int`, or `Float` with a step) with C
+An axis has coordinates in [0, 1]. A discrete one (`Int`, or `Float` with a step) with C
 values is widened by half a step on either side before it is scaled, so that each value owns a cell
 and none sits on the border; a logarithmic one is widened first and logged afterwards. For
 k = 0 … C−1:
 
     linear:  u_k = (k + 1/2) / C
     log:     u_k = log(v_k / (low − 1/2)) / log((high + 1/2) / (low − 1/2)),   v_k = low + k
-
-A categorical axis has the index of the choice, 0 … C−1, as its coordinate.
 """
 
 import math
-import operator
-from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from regretstop.spaces._log_axis import log_cell, log_centre
-from regretstop.spaces._numbers import LARGEST, to_finite_float, to_float, to_integer, to_number, to_python
+from regretstop.spaces._numbers import LARGEST, to_finite_float, to_float, to_integer, to_number
 
 # A value belongs to the grid of a stepped axis if it is within this many steps of a grid point.
 _GRID_TOLERANCE = 1e-8
@@ -220,66 +215,6 @@ class Int:
         return off_grid == 0 and 0 <= k < self.count
 
 
-@dataclass(frozen=True)
-class Categorical:
-    """A choice among values without an order.
-
-    Args:
-        choices: The values, of any type; repeated ones are dropped. `True`, `1` and `1.0` are three
-            choices. Points are decoded to these very objects.
-
-    Raises:
-        ValueError: If there are no choices, or they are given as one string.
-    """
-
-    choices: tuple[Any, ...]
-
-    def __init__(self, choices: Iterable[Any]) -> None:
-        if isinstance(choices, str | bytes):
-            raise ValueError(f"choices must be a collection of values, got choices={choices!r}")
-        distinct: list[Any] = []
-        for choice in choices:
-            if not any(_identical(choice, other) for other in distinct):
-                distinct.append(choice)
-        if not distinct:
-            raise ValueError(f"choices must not be empty, got choices={choices!r}")
-        object.__setattr__(self, "choices", tuple(distinct))
-
-    @property
-    def count(self) -> int:
-        """Number of choices."""
-        return len(self.choices)
-
-    def encode(self, value: object) -> float:
-        """Return the index of the choice.
-
-        Raises:
-            ValueError: If the value is not a choice.
-        """
-        # Loosely equal values come last: a history read back from storage may hold 1.0 for 1, one from a table
-        # np.True_ for True.
-        for same in (operator.is_, _identical, _identical_in_python, _equal):
-            for index, choice in enumerate(self.choices):
-                if same(choice, value):
-                    return float(index)
-        raise ValueError(f"it is none of the choices {self.choices!r}")
-
-    def decode(self, u: float) -> Any:
-        """Return the choice whose index is nearest to a coordinate."""
-        return self.choices[round(min(max(u, 0.0), self.count - 1.0))]
-
-    def contains(self, value: object) -> bool:
-        """Return whether the value is one of the choices."""
-        try:
-            self.encode(value)
-        except ValueError:
-            return False
-        return True
-
-
-Parameter = Float | Int | Categorical
-
-
 def _cell(u: float, count: int) -> int:
     return min(int(min(max(u, 0.0), 1.0) * count), count - 1)
 
@@ -289,22 +224,3 @@ def _set_bounds(parameter: Float | Int, low: float, high: float) -> None:
         raise ValueError(f"low must not exceed high, got low={low!r}, high={high!r}")
     object.__setattr__(parameter, "low", low)
     object.__setattr__(parameter, "high", high)
-
-
-def _equal(a: Any, b: Any) -> bool:
-    try:
-        return bool(a == b)
-    except (TypeError, ValueError):  # an array has no single truth value
-        return False
-
-
-def _identical(a: Any, b: Any) -> bool:
-    """Return whether two choices are the same one: of one type and equal, or both NaN."""
-    if a is b:
-        return True
-    both_nan = isinstance(a, float) and isinstance(b, float) and a != a and b != b
-    return type(a) is type(b) and (both_nan or _equal(a, b))
-
-
-def _identical_in_python(a: Any, b: Any) -> bool:
-    return _identical(to_python(a), to_python(b))
