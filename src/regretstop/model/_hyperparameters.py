@@ -45,7 +45,7 @@ MOST_NOISE = 1e8
 # Ackley-3 at 35).
 _ALL_NOISE, _NO_NOISE = math.log(0.7), math.log(1e-3)
 # With so many, no recorded history is over 0.1 short of the log density that 30 random starts reach
-# (tests/test_modes.py).
+# (tests/model/test_modes.py).
 _N_DRAWS = 6
 # The posterior's covariance at the start of a descent, as a share of the prior's.
 _CURVED = 0.1

@@ -9,7 +9,7 @@ from regretstop_gpytorch import GPyTorchSurrogate
 
 from regretstop import Matern52
 from tests.exact import ExactPosterior
-from tests.test_rounding import LEAST_STD, Clustered, clustered, queries_for
+from tests.model.test_rounding import LEAST_STD, Clustered, clustered, queries_for
 
 
 def kernel_of(case: Clustered) -> ScaleKernel:

@@ -18,7 +18,7 @@ from regretstop.model._hyperparameters import HyperparameterEstimator, TrainingD
 from tests.histories import INFINITE, random_history
 
 # By history and number of observations: θ of the best of 30 random starts.
-BEST = json.loads((Path(__file__).parent / "data" / "modes.json").read_text())
+BEST = json.loads((Path(__file__).parents[1] / "data" / "modes.json").read_text())
 TOLERANCE = 0.1
 # As wide as the priors, and half as wide again.
 SPREAD = 1.5

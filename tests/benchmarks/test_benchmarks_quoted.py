@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import report
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 README, GUIDE, THEORY = ((ROOT / name).read_text() for name in ("README.md", "docs/guide.md", "docs/theory.md"))
 
 

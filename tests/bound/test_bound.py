@@ -20,7 +20,7 @@ from regretstop.bound._grid import axis_grid, paper_grid
 from regretstop.bound._risk import log_pi
 from regretstop.normal import mills_ratio, upper_quantile
 
-TABLES = Path(__file__).parent / "data" / "bound_tables.csv"
+TABLES = Path(__file__).parents[1] / "data" / "bound_tables.csv"
 ROWS = list(csv.DictReader(TABLES.read_text().splitlines()))
 
 
