@@ -39,7 +39,7 @@ def start(url: str, *arguments: object, n_trials: int = 60) -> subprocess.Popen[
 
 
 def end(process: subprocess.Popen[str]) -> str:
-    _, errors = process.communicate(timeout=120)
+    _, errors = process.communicate(timeout=900)
     return errors
 
 
