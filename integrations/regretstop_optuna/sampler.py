@@ -35,7 +35,7 @@ class GPUCBSampler(BaseSampler):
     made, so parallel workers, threads as well as processes on one storage, keep apart.
 
     Args:
-        beta: β of the acquisition μ + √β σ (4.0: two deviations), "theory" or "matched"; see
+        beta: β of the acquisition μ + √β σ (4.0: two deviations), "theory", "matched" or "calibrated"; see
             `regretstop.GPUCB`.
         exceedance: ε in the units of the objective, or "rule" for that of the study's latest certificate: every
             other point is sought where something better by more than ε may still be; see `regretstop.GPUCB`. None for
@@ -55,7 +55,7 @@ class GPUCBSampler(BaseSampler):
     def __init__(
         self,
         *,
-        beta: float | Literal["theory", "matched"] = 4.0,
+        beta: float | Literal["theory", "matched", "calibrated"] = 4.0,
         exceedance: float | Literal["rule"] | None = "rule",
         seed: int | None = None,
         n_startup_trials: int = 5,

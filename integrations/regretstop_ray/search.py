@@ -39,7 +39,8 @@ class GPUCBSearch(Searcher):
             search space may stand there as they are.
         evaluated_rewards: Their metric, where it is known: then they are not run again, and each needs a value for
             every parameter.
-        beta: β of the acquisition μ + √β σ (4.0: two deviations), "theory" or "matched"; see `regretstop.GPUCB`.
+        beta: β of the acquisition μ + √β σ (4.0: two deviations), "theory", "matched" or "calibrated"; see
+            `regretstop.GPUCB`.
         exceedance: ε in the units of the objective, or "rule" for that of its stopper: every other point
             is sought where something better by more than ε may still be; see `regretstop.GPUCB`. None for none, as
             "rule" also is beside beta="theory" or "matched".
@@ -60,7 +61,7 @@ class GPUCBSearch(Searcher):
         points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
         evaluated_rewards: Sequence[float] | None = None,
         *,
-        beta: float | Literal["theory", "matched"] = 4.0,
+        beta: float | Literal["theory", "matched", "calibrated"] = 4.0,
         exceedance: float | Literal["rule"] | None = "rule",
         seed: int | None = None,
         n_initial_points: int = 5,

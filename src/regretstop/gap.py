@@ -18,14 +18,18 @@ import numpy as np
 from regretstop.array import Array
 from regretstop.bound import (
     MATCHED,
+    ExpectedMaxima,
     RiskLedger,
     Widths,
+    counted_left,
+    counted_level,
     grid_for,
     ledger_for,
     settle_cost,
     slopes_are_known,
     solve_widths,
 )
+from regretstop.model import HasJets
 from regretstop.normal import upper_quantile
 from regretstop.search import How, Maximizes, UpperConfidenceBound, coarse_maximizers, worst_of
 from regretstop.snapshot import Snapshot
@@ -39,6 +43,11 @@ _NAMING_DELTA = 0.05
 # Relative to the prior deviation: below this a deviation costs nothing. Ten such make 1e-8, less than
 # the √(2⁻⁵²) that rounding leaves of a deviation of 0, whose square is a difference of numbers near 1.
 _LEAST_COST = 1e-9
+NO_DERIVATIVES = "the surrogate's posterior knows no derivatives, without which beta='calibrated' can count no maxima"
+# The best data, around which hills are narrow.
+_N_CENTERS = 4
+# Of the estimate of what is left above ε: within a tenth of it.
+_N_REPLICATES = 8
 
 
 @dataclass(frozen=True)
@@ -178,3 +187,63 @@ def _gap_under(
     best = min(gaps.values(), key=lambda gap: gap.bound)
     open_points = [gaps[cost].query for cost in sorted(gaps, reverse=True) if gaps[cost].query is not None]
     return replace(best, query=open_points[0] if open_points else None)
+
+
+@dataclass(frozen=True)
+class CountedGap:
+    """The smallest b above which no more than δ local maxima of f − f(x̂) are expected, in standardised units.
+
+    Attributes:
+        bound: b, upper bound on f* − f(x̂).
+        incumbent: Index of x̂ among the snapshot's points.
+        left: Expected number of maxima that are better than x̂ by more than ε, at most 1 of each posterior, in the mean
+            over the posteriors: a bound on the probability that there is one.
+        left_error: Its standard error.
+        n_places: Where the integrand was computed, for each posterior.
+    """
+
+    bound: float
+    incumbent: int
+    left: float
+    left_error: float
+    n_places: int
+
+    @property
+    def as_gap(self) -> Gap:
+        """The bound as a certified gap."""
+        return Gap(self.bound, self.incumbent, 0.0, 0.0, 0.0, 0.0, "searched", None)
+
+
+def can_count(snapshot: Snapshot) -> bool:
+    """Return whether the derivatives of every posterior's draws are known."""
+    return all(isinstance(posterior, HasJets) and posterior.kernel is not None for posterior in snapshot.posteriors)
+
+
+def counted_gap(snapshot: Snapshot, delta: float, epsilon: float = math.inf) -> CountedGap:
+    """Return the counted gap of the best evaluated trial.
+
+    The snapshot must have no obstacle, and its draws derivatives.
+
+    Args:
+        snapshot: The data and the model.
+        delta: δ. A hundredth of it is kept for the error of the count, and shared by all tests like 1/k(k+1).
+        epsilon: ε in the objective's units, by which it is known how exact the count has to be, and what is left.
+    """
+    at_data = [posterior.mean_std(snapshot.points) for posterior in snapshot.posteriors]
+    half = upper_quantile(math.log(0.5 * delta))
+    incumbent = int(np.argmax(np.mean([mean - half * std for mean, std in at_data], axis=0)))
+    rng = np.random.default_rng([snapshot.maximizers[0].seed, snapshot.n_observations])
+    maxima = [
+        ExpectedMaxima(
+            posterior, snapshot.space, snapshot.points[incumbent], snapshot.points[np.argsort(-mean)[:_N_CENTERS]], rng
+        )
+        for posterior, (mean, _) in zip(snapshot.posteriors, at_data, strict=True)
+        if isinstance(posterior, HasJets)
+    ]
+    # The shares of the tests, 1/k(k+1), add up to 1.
+    log_share = -math.log(snapshot.test * (snapshot.test + 1))
+    bound, n_places = counted_level(maxima, delta, log_share, epsilon / snapshot.scale)
+    if math.isinf(epsilon):
+        return CountedGap(bound, incumbent, math.nan, math.nan, n_places)
+    left, error = counted_left(maxima, epsilon / snapshot.scale, _N_REPLICATES)
+    return CountedGap(bound, incumbent, left, error, n_places)

@@ -36,8 +36,10 @@ class GPUCB:
         direction: "maximize" or "minimize".
         beta: β of the acquisition μ + √β σ, as in BoTorch (4.0 is √β = 2, the paper's experiment); "theory" for the
             paper's β_t; "matched" for the width √α of the certified optimality gap, whose maximiser is the point
-            that keeps the gap from closing. Where the kernel's slopes are not known (a surrogate of your own on a
-            continuous axis), "theory" leaves out the term for them, and "matched" becomes "theory".
+            that keeps the gap from closing; "calibrated" for the width at which μ + √β σ is as high as f can still
+            be (docs/theory.md, What is left, counted). Where the kernel's slopes are not known (a surrogate of your
+            own on a continuous axis), "theory" leaves out the term for them, and "matched" becomes "theory"; where its
+            posterior knows no derivatives, "calibrated" becomes 4.0.
         exceedance: ε in the objective's units: every other point is the maximiser of a posterior path that beats the
             best trial by more than that, as long as one of 64 does. It looks where something better may be, as often
             as the model thinks so; the other points are those of `beta`. "rule" takes the ε that `ask` is given,
@@ -72,7 +74,7 @@ class GPUCB:
         self.space = space
         self._sign = 1.0 if direction == "maximize" else -1.0
         self._beta: Beta = beta
-        of_a_proof = exceedance == "rule" and isinstance(beta, str)
+        of_a_proof = exceedance == "rule" and beta in ("theory", "matched")
         self._exceedance: float | Literal["rule"] | None = None if of_a_proof else exceedance
         self._n_initial = n_initial
         self._seed = int(np.random.default_rng().integers(2**31)) if seed is None else int(seed)
@@ -292,7 +294,7 @@ def check_search(
     Raises:
         ValueError: If one is out of its range; it names the argument and the value.
     """
-    check_number_or("beta", beta, "theory", "matched")
+    check_number_or("beta", beta, "theory", "matched", "calibrated")
     if exceedance is not None and exceedance != "rule":
         check_between("exceedance", exceedance, 0)
     if surrogate is not None and (isinstance(surrogate, type) or not isinstance(surrogate, Surrogate)):

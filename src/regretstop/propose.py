@@ -16,7 +16,7 @@ from regretstop.bound import (
     slopes_are_known,
     theory_sqrt_beta,
 )
-from regretstop.gap import Gap, certified_gap
+from regretstop.gap import Gap, can_count, certified_gap, counted_gap
 from regretstop.search import SearchModel, UpperConfidenceBound, Visited, is_worth_repeating
 from regretstop.snapshot import Beta, Snapshot
 from regretstop.spaces import Space, sobol_points
@@ -25,6 +25,9 @@ from regretstop.spaces import Space, sobol_points
 # the rules; a rule uses its own δ. It changes where the sampler looks, never what a certificate says.
 _DELTA = 0.05
 _N_L = 10.0
+# √β where no maxima can be counted, two deviations, and the least that is worth a search.
+_DEFAULT_WIDTH, _LEAST_WIDTH = 2.0, 0.1
+_WIDTH_ROUNDS = 3
 
 
 def next_point(
@@ -36,7 +39,7 @@ def next_point(
         model: The model, with what keeps the point away from evaluations that have no value yet.
         beta: β of the acquisition.
         n: Number of completed observations.
-        snapshot: Returns the snapshot of these, which only beta="matched" needs.
+        snapshot: Returns the snapshot of these, which only beta="matched" and "calibrated" need.
         visited: What was evaluated, or is being. Where the maximiser is among it and is not worth repeating, the best
             point that is not takes its place, as long as there is one.
         repeats: Whether a repeat can tell anything.
@@ -59,6 +62,8 @@ def _maximiser(model: SearchModel, beta: Beta, n: int, snapshot: Callable[[], Sn
         gap = _matched(model, snapshot())
         if gap is not None and gap.query is not None:
             return gap.query, gap.sqrt_alpha
+    if beta == "calibrated":
+        return _calibrated(model, snapshot())
     width = math.sqrt(beta) if not isinstance(beta, str) else _theory_width(model, n)
     return model.chooser.maximize(UpperConfidenceBound(width)).point, width
 
@@ -70,6 +75,25 @@ def _matched(model: SearchModel, snapshot: Snapshot) -> Gap | None:
     maximizers = model.maximizers
     seen = replace(snapshot, maximizers=maximizers, posteriors=tuple(each.posterior for each in maximizers))
     return certified_gap(seen, _ledger(model.space))
+
+
+def _calibrated(model: SearchModel, snapshot: Snapshot) -> tuple[Array, float]:
+    """Return the maximiser of the upper confidence bound that is as high as f can still be, and its √β.
+
+    With U = μ(x̂) + b of the counted gap it is the least √β at which some μ(x) + √β σ(x) reaches U, so that x has the
+    largest probability to exceed U.
+    """
+    chooser = model.chooser
+    width = _DEFAULT_WIDTH
+    seen = replace(snapshot, maximizers=(chooser,), posteriors=(chooser.posterior,))
+    if snapshot.obstacle is None and can_count(seen):
+        found = counted_gap(seen, _DELTA)
+        highest = float(chooser.posterior.mean_std(seen.points[[found.incumbent]])[0][0]) + found.bound
+        # Each maximiser of the width before has a smaller one, until they agree (Dinkelbach 1967).
+        for _ in range(_WIDTH_ROUNDS):
+            reached = chooser.maximize(UpperConfidenceBound(width))
+            width = max((highest - reached.mean) / reached.std, _LEAST_WIDTH)
+    return chooser.maximize(UpperConfidenceBound(width)).point, width
 
 
 def _theory_width(model: SearchModel, n: int) -> float:

@@ -96,9 +96,11 @@ def _left(certificate: Statement, epsilon: str) -> list[str]:
     left = certificate.left
     if left is None:
         return []
+    how = (
+        "at most, by the local maxima that are expected" if left.n_paths is None else f"{left.n_paths} posterior paths"
+    )
     return [
-        f"Estimated probability that something better by more than {epsilon} remains: {left.probability:.2g} "
-        f"({left.n_paths} posterior paths)."
+        f"Estimated probability that something better by more than {epsilon} remains: {left.probability:.2g} ({how})."
     ]
 
 

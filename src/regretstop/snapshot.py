@@ -14,7 +14,7 @@ from regretstop.search import Maximizer
 from regretstop.spaces import Space
 from regretstop.statement import ModelReport, Noise
 
-Beta = float | Literal["theory", "matched"]
+Beta = float | Literal["theory", "matched", "calibrated"]
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ Guarantee = Literal["theorem", "model", "heuristic"]
 Measure = Literal["regret", "regret change", "expected improvement"]
 """What a bound is about: how much better than a trial the optimum is, or a number that only signals it."""
 
-MaximumBy = Literal["enumerated", "searched", "evaluated"]
-"""How the maximum over the space is known: the model's at all points, by a search, or the objective's at all points."""
+MaximumBy = Literal["enumerated", "searched", "evaluated", "counted"]
+"""How the maximum over the space is known: the model's at all points, by a search, or the objective's at all points; or
+not at all, because the local maxima above the bound were counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,11 +81,12 @@ class ProbabilityLeft:
 
     Attributes:
         probability: The estimate.
-        n_paths: From how many draws of the model.
+        n_paths: From how many draws of the model; None where local maxima were counted, whose expected number it is, or
+            1 if that is more: an upper bound.
     """
 
     probability: float
-    n_paths: int
+    n_paths: int | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +119,8 @@ class Statement:
             far the optimum can be; the others say that a search has settled.
         maximum: How the maximum over the space that the bound rests on is known: "enumerated" at every point of a
             finite space, "searched" for, or "evaluated" where the objective itself was, at every point and without
-            noise. None if nothing is certified.
+            noise; "counted" where the bound rests on no maximum, but on how many there are. None if nothing is
+            certified.
         risk: How δ is spent; None for a rule that does not divide it.
         model: What is said of the model; None if there is none.
         noise: The noise of the model; None if there is none.

@@ -3,7 +3,9 @@
 In come a posterior deviation, a space and δ; out goes an upper bound on the regret, in units of the prior deviation.
 """
 
+from regretstop.bound._counted import counted_left, counted_level
 from regretstop.bound._grid import Array, grid_for, grids_of
+from regretstop.bound._maxima import ExpectedMaxima
 from regretstop.bound._paper import RegretBound, Theorem, instantaneous_regret_bound, theory_sqrt_beta
 from regretstop.bound._risk import RiskLedger, ledger_for
 from regretstop.bound._slopes import UNKNOWN_SLOPES, log_n_exact, sloped_axes, slopes_are_known, slopes_of
@@ -13,10 +15,13 @@ __all__ = [
     "MATCHED",
     "UNKNOWN_SLOPES",
     "Array",
+    "ExpectedMaxima",
     "RegretBound",
     "RiskLedger",
     "Theorem",
     "Widths",
+    "counted_left",
+    "counted_level",
     "grid_for",
     "grids_of",
     "instantaneous_regret_bound",

@@ -65,6 +65,11 @@ class Kernel(ABC):
 
     @staticmethod
     @abstractmethod
+    def correlation_and_slopes(r2: Array) -> tuple[Array, Array, Array]:
+        """Return ρ(r²), dρ/d(r²) and d²ρ/d(r²)², elementwise."""
+
+    @staticmethod
+    @abstractmethod
     def frequencies(n: int, dim: int, rng: np.random.Generator) -> Array:
         """Return n draws of the spectral distribution, E cos(ω·Δ) = ρ(‖Δ‖²) for Δ of shape (dim,); shape (n, dim)."""
 
@@ -107,6 +112,14 @@ class Matern52(Kernel):
         return rho, linear
 
     @staticmethod
+    def correlation_and_slopes(r2: Array) -> tuple[Array, Array, Array]:
+        """Return ρ(r²), dρ/d(r²) and d²ρ/d(r²)² = (25/12) exp(−√5 r), elementwise."""
+        root = np.sqrt(5.0 * r2)
+        decay = np.exp(-root)
+        linear = (1.0 + root) * decay
+        return linear + (5.0 / 3.0) * r2 * decay, (-5.0 / 6.0) * linear, (25.0 / 12.0) * decay
+
+    @staticmethod
     def frequencies(n: int, dim: int, rng: np.random.Generator) -> Array:
         """Return n draws of the spectral distribution, Student-t with 5 degrees of freedom; shape (n, dim)."""
         return rng.standard_normal((n, dim)) / np.sqrt(rng.chisquare(5.0, n) / 5.0)[:, None]
@@ -137,6 +150,12 @@ class SquaredExponential(Kernel):
         """Return ρ(r²) and dρ/d(r²) = −ρ/2, elementwise."""
         rho = np.exp(-0.5 * r2)
         return rho, -0.5 * rho
+
+    @staticmethod
+    def correlation_and_slopes(r2: Array) -> tuple[Array, Array, Array]:
+        """Return ρ(r²), dρ/d(r²) = −ρ/2 and d²ρ/d(r²)² = ρ/4, elementwise."""
+        rho = np.exp(-0.5 * r2)
+        return rho, -0.5 * rho, 0.25 * rho
 
     @staticmethod
     def frequencies(n: int, dim: int, rng: np.random.Generator) -> Array:

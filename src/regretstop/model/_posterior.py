@@ -12,9 +12,11 @@ With a known mean the posterior is that of the paper, section 2.1 (Rasmussen & W
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from regretstop.array import Array
+from regretstop.model._jet import correlation_of_jet, correlation_with_jets
 from regretstop.model._kernels import Embedding, Kernel
 from regretstop.model._linalg import cholesky, matmul, matvec
 from regretstop.model._paths import FourierPrior, Paths
@@ -143,6 +145,47 @@ class GaussianProcessPosterior:
         unexplained = 1.0 - matvec(cross, self._inverse_ones)
         prior = self.prior_std**2 * self.kernel.correlation(cdist(columns, columns, "sqeuclidean"))
         return prior - matmul(whitened, whitened.T) + np.outer(unexplained, unexplained) / self._mean_precision
+
+    def jet(self, points: Array, axes: NDArray[np.intp], n_free: int, reference: Array) -> tuple[Array, Array]:
+        """Return mean and covariance of f − f(x̂), its slopes and some of its second derivatives.
+
+        Derivatives are linear in f, so they follow the formulas of the class with their own covariances for k(x).
+
+        Args:
+            points: Encoded, shape (m, d).
+            axes: Of each point, the numeric axes whose slopes are wanted, in units of ℓ, shape (m, a).
+            n_free: Second derivatives are those along the first so many of them.
+            reference: x̂, encoded, shape (d,).
+
+        Returns:
+            Mean, shape (m, q), and covariance, shape (m, q, q), of (f(x) − f(x̂), slopes, second derivatives), the last
+            in the order of `numpy.triu_indices(n_free)`.
+        """
+        own = self.columns(reference[None])
+        along = np.searchsorted(self._embedding.axis, axes)
+        cross = correlation_with_jets(self.kernel, self.columns(points), along, n_free, np.vstack([self._columns, own]))
+        cross *= self.prior_std**2
+        shape = cross.shape[:2]
+        to_data = np.ascontiguousarray(cross[:, :, :-1]).reshape(-1, len(self._columns))
+        whitened = matmul(to_data, self._inverse_chol.T).reshape(*shape, -1)
+        unexplained = -matvec(to_data, self._inverse_ones).reshape(shape)
+        unexplained[:, 0] += 1.0  # of a derivative of the mean there is nothing to explain
+        own_cross = self.cross(own)[0]
+        own_whitened = matvec(self._inverse_chol, own_cross)
+        own_unexplained = (1.0 - float(own_cross @ self._inverse_ones)) / self._mean_precision
+        own_variance = self.prior_std**2 - float(own_whitened @ own_whitened)
+        own_variance += self._mean_precision * own_unexplained**2 if self._known_mean is None else 0.0
+
+        mean = matvec(to_data, self._weights).reshape(shape)
+        mean[:, 0] -= float(own_cross @ self._weights)
+        covariance = self.prior_std**2 * correlation_of_jet(self.kernel, axes.shape[1], n_free)
+        covariance = covariance - whitened @ whitened.transpose(0, 2, 1)
+        covariance += unexplained[:, :, None] * unexplained[:, None, :] / self._mean_precision
+        with_own = cross[:, :, -1] - whitened @ own_whitened + own_unexplained * unexplained
+        covariance[:, 0] -= with_own
+        covariance[:, :, 0] -= with_own
+        covariance[:, 0, 0] += own_variance
+        return mean, covariance
 
     def _given(self, points: Array, values: Array, repeats: Array) -> "GaussianProcessPosterior":
         """Return the posterior with the same hyperparameters given other data."""

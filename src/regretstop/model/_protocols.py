@@ -91,6 +91,41 @@ class HasPaths(Protocol):
         ...
 
 
+@runtime_checkable
+class HasJets(Protocol):
+    """A posterior whose draws are twice differentiable, and that knows how their derivatives vary."""
+
+    @property
+    def prior_std(self) -> float:
+        """s, the prior deviation of the objective."""
+        ...
+
+    @property
+    def lengthscales(self) -> Array:
+        """ℓ, shape (d,)."""
+        ...
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel family."""
+        ...
+
+    def jet(self, points: Array, axes: NDArray[np.intp], n_free: int, reference: Array) -> tuple[Array, Array]:
+        """Return mean and covariance of f − f(x̂), its slopes and some of its second derivatives.
+
+        Args:
+            points: Encoded, shape (m, d).
+            axes: Of each point, the numeric axes whose slopes are wanted, in units of ℓ, shape (m, a).
+            n_free: Second derivatives are those along the first so many of them.
+            reference: x̂, encoded, shape (d,).
+
+        Returns:
+            Mean, shape (m, q), and covariance, shape (m, q, q), of (f(x) − f(x̂), slopes, second derivatives), the last
+            in the order of `numpy.triu_indices(n_free)`.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class Fit:
     """Posteriors of standardised values, and how to leave the standardised units.

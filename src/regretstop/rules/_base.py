@@ -12,9 +12,8 @@ from regretstop.gap import Gap
 from regretstop.prose import compared
 from regretstop.rules._remaining import probability_left
 from regretstop.schedule import DEFAULT_SCHEDULE, Schedule
-from regretstop.search import How
 from regretstop.snapshot import Snapshot
-from regretstop.statement import Guarantee, Measure, Noise, ProbabilityLeft, RiskSpent
+from regretstop.statement import Guarantee, MaximumBy, Measure, Noise, ProbabilityLeft, RiskSpent
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Estimate:
 
     bound: float
     incumbent: int
-    how: How
+    how: MaximumBy
     terms: Mapping[str, float]
     reason: str | None = None
 

@@ -22,14 +22,14 @@ from regretstop.bound import (
 )
 from regretstop.certificate import Certificate
 from regretstop.checks import check_between, check_positive
-from regretstop.gap import certified_gap
+from regretstop.gap import NO_DERIVATIVES, can_count, certified_gap, counted_gap
 from regretstop.model import Posterior
 from regretstop.rules._base import Estimate, verdict
 from regretstop.rules._ledger import LedgerRule, risk_spent
 from regretstop.search import Maximizer, Maximum, UpperConfidenceBound
 from regretstop.snapshot import Beta, Snapshot
 from regretstop.spaces import Space
-from regretstop.statement import Guarantee
+from regretstop.statement import Guarantee, ProbabilityLeft
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,9 @@ class UCBbr(LedgerRule):
     The width of the acquisition is the optimizer's `beta`. "theory" is the paper's β_t and "matched" sets β_t = α_t:
     both satisfy the theorem's condition α_t ≤ β_t. A number is the paper's experiment: x_t maximises with that β
     while the formula keeps the theory's β_t. Then the proof does not apply, and the guarantee is "heuristic".
+    "calibrated" counts the local maxima that are expected to be better than x̂ by more than b: the bound is the least b
+    with no more than δ of them. It is proved, needs neither grid nor slopes, and of a stop no union over tests
+    (docs/theory.md, What is left, counted).
 
     Args:
         epsilon: ε in the objective's units: stop when the bound falls below it.
@@ -83,6 +86,8 @@ class UCBbr(LedgerRule):
     def obstacle(self, snapshot: Snapshot) -> str | None:
         """Return why there is no test, in words; None if there is one."""
         obstacle = super().obstacle(snapshot)
+        if obstacle is None and snapshot.beta == "calibrated":
+            return None if can_count(snapshot) else NO_DERIVATIVES
         if obstacle is None and self.a is None:
             known = all(slopes_are_known(snapshot.space, posterior) for posterior in snapshot.posteriors)
             return None if known else UNKNOWN_SLOPES
@@ -90,6 +95,8 @@ class UCBbr(LedgerRule):
 
     def _assess(self, snapshot: Snapshot) -> Certificate:
         """Return the certificate where there is no obstacle."""
+        if snapshot.beta == "calibrated":
+            return self._counted(snapshot)
         ledger = ledger_for(snapshot.space, self.delta, self.n_L, self._horizon(snapshot))
         # Each with a full search: unlike the gap, this bound may be far too low or too high at a point that is only
         # nearly the maximiser.
@@ -110,6 +117,18 @@ class UCBbr(LedgerRule):
         worst = int(np.argmax(bounds[:, incumbent]))
         bound = float(bounds[worst, incumbent]) * snapshot.scale
         return self._under_worst(snapshot, ledger, under[worst], bound, incumbent)
+
+    def _counted(self, snapshot: Snapshot) -> Certificate:
+        """Return the certificate of the counted gap."""
+        found = counted_gap(snapshot, self.delta, self.epsilon)
+        bound = found.bound * snapshot.scale
+        return self._certificate(
+            snapshot,
+            Estimate(bound, found.incumbent, "counted", {"left_error": found.left_error, "n_places": found.n_places}),
+            found.as_gap,
+            guarantee=snapshot.guarantee,
+            left=ProbabilityLeft(probability=found.left, n_paths=None),
+        )
 
     def _under(
         self,
@@ -141,7 +160,8 @@ class UCBbr(LedgerRule):
             return min(bounds, key=lambda bound: bound.value)
 
         if beta != "matched":
-            query = maximizer.maximize(UpperConfidenceBound(sqrt_beta if beta == "theory" else math.sqrt(beta)))
+            width = sqrt_beta if isinstance(beta, str) else math.sqrt(beta)
+            query = maximizer.maximize(UpperConfidenceBound(width))
             return least(query, sqrt_beta), query
         tried: list[tuple[RegretBound, Maximum]] = []
 

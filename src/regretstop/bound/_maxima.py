@@ -1,0 +1,289 @@
+"""How many local maxima of f are expected above a level: what may be left, counted.
+
+If f exceeds a level somewhere, it has a local maximum above it, in the interior of the cube or, with slopes that point
+outwards, on one of its faces. So, given the data (Kac and Rice; docs/theory.md, What is left),
+
+    P(sup f > f(x̂) + b) ≤ N(b) = Σ_faces ∫ E[ |det H| 1{H ≺ 0, f − f(x̂) > b, outward slopes} | ∇f = 0 ] p_∇f(0) dx
+
+where f − f(x̂), ∇f and H of the posterior are jointly normal at every x. Categories are summed over. A discrete axis
+counts as the interval between its first and last value, where the Gaussian process is defined as well and has no
+smaller supremum.
+
+The integral is estimated in two phases. Many cheap places (a face, choices for the categories, a point) say where the
+mass seems to be; some of them are drawn, the likelier the more mass they seem to have, and there the integrand is
+computed. Both phases are unbiased, and independent replicates of them show how wrong the estimate may be.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_ndtr, ndtri_exp, stdtrit
+
+from regretstop.array import Array
+from regretstop.bound._faces import N_PLACES, Faces, Places
+from regretstop.model import HasJets
+from regretstop.spaces import Space
+
+# How many of a replicate's 256 places are looked at.
+N_CHOSEN = 64
+# Draws of the second derivatives at a place.
+_N_DRAWS = 8
+# So much of the choice is left to chance, or a place that wrongly seems to have no mass could have any weight.
+_DEFENSIVE = 0.05
+# Of the prior's variance: what rounding may leave of one that is 0.
+_ROUNDING = 1e-10
+# In prior deviations: what such a variance lets one tell, and some more.
+LEAST_LEVEL = 1e-4
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """The law of f − f(x̂) at places, given that the slopes along their faces are 0; all of shape (m,).
+
+    Attributes:
+        log_density: Log of what a place adds, the tail of f apart.
+        n_free: Dimension of the face.
+        mean: Of f − f(x̂).
+        std: Its deviation.
+    """
+
+    log_density: Array
+    n_free: NDArray[np.intp]
+    mean: Array
+    std: Array
+
+    def log_mass(self, level: float) -> Array:
+        """Return the log of about what each place adds, the second derivatives those of a stationary f."""
+        u = (level - self.mean) / self.std
+        return self.log_density + log_ndtr(-u) + self.n_free * np.log(np.maximum(u, 1.0))
+
+
+@dataclass(frozen=True)
+class _Draws:
+    """The joint law of f − f(x̂) and H at places on faces of one dimension, given that the slopes along them are 0.
+
+    Attributes:
+        index: Of the places among those that were chosen, shape (m,).
+        log_density: Log of p_∇f(0), shape (m,).
+        mean: Of f − f(x̂), shape (m,).
+        std: Its deviation, shape (m,).
+        quantiles: Of f above a level, one for each draw, shape (m, s).
+        others: Slopes along the other axes times the sign that points outwards, shape (m, s, a − k), and second
+            derivatives of −f, shape (m, s, k(k+1)/2), where f has its mean.
+        per_std: How they move with f, in its deviations, shape (m, a − k + k(k+1)/2).
+    """
+
+    index: NDArray[np.intp]
+    log_density: Array
+    mean: Array
+    std: Array
+    quantiles: Array
+    others: Array
+    per_std: Array
+    n_free: int
+
+    def expected(self, level: float) -> Array:
+        """Return the integrand, shape (m,)."""
+        k = self.n_free
+        log_tail = log_ndtr((self.mean - level) / self.std)
+        # f above the level, in its deviations: stratified draws of the tail
+        above = -ndtri_exp(log_tail[:, None] + np.log(self.quantiles))
+        drawn = self.others + above[:, :, None] * self.per_std[:, None, :]
+        n_slopes = drawn.shape[2] - k * (k + 1) // 2
+        value = np.all(drawn[:, :, :n_slopes] > 0.0, axis=2).astype(np.float64)
+        if k:
+            first, second = np.triu_indices(k)
+            bends = np.empty((*value.shape, k, k))
+            bends[..., first, second] = bends[..., second, first] = drawn[:, :, n_slopes:]
+            value *= _determinant_where_positive(bends)
+        return np.exp(self.log_density + log_tail) * value.mean(axis=1)
+
+
+class ExpectedMaxima:
+    """The expected number of local maxima of f − f(x̂) above levels, under one posterior.
+
+    Args:
+        posterior: The posterior.
+        space: The space that its points are encoded by.
+        reference: x̂, encoded, shape (d,).
+        centers: The best data, encoded, shape (m, d), m ≥ 1.
+        rng: Draws the places and the second derivatives.
+    """
+
+    def __init__(
+        self, posterior: HasJets, space: Space, reference: Array, centers: Array, rng: np.random.Generator
+    ) -> None:
+        self._posterior = posterior
+        self._reference = reference
+        self._rng = rng
+        self._faces = Faces(space, posterior.lengthscales, centers, rng)
+
+    @property
+    def prior_std(self) -> float:
+        """Prior deviation s of the posterior."""
+        return self._posterior.prior_std
+
+    def sample(self, level: float, n_replicates: int) -> "SampledMaxima":
+        """Return places that suit this level and those near it."""
+        places = self._places(n_replicates, level)
+        log_mass = self._seen(places).log_mass(level).reshape(n_replicates, N_PLACES)
+        share = np.exp(log_mass - log_mass.max(axis=1, keepdims=True))
+        share = (1.0 - _DEFENSIVE) * share / share.sum(axis=1, keepdims=True) + _DEFENSIVE / N_PLACES
+        # Systematic: a place with a probability of 1/64 and more is certain to be among them.
+        at = (np.arange(N_CHOSEN) + self._rng.random((n_replicates, 1))) / N_CHOSEN
+        chosen = np.empty(at.shape, dtype=np.intp)
+        for i in range(n_replicates):
+            chosen[i] = np.searchsorted(np.cumsum(share[i]), at[i])
+        np.minimum(chosen, N_PLACES - 1, out=chosen)  # sums of shares may miss 1
+        log_weights = -np.log(np.take_along_axis(share, chosen, axis=1).ravel()) - math.log(N_PLACES * N_CHOSEN)
+        picked = places.take((chosen + N_PLACES * np.arange(n_replicates)[:, None]).ravel())
+        draws = [self._draws(picked, np.flatnonzero(picked.n_free == k), int(k)) for k in np.unique(picked.n_free)]
+        return SampledMaxima(draws, np.exp(log_weights + picked.log_weights), n_replicates)
+
+    def level_for(self, apparent: float) -> float:
+        """Return about the level above which so many maxima seem to be, which is no estimate of their number."""
+        s = self._posterior.prior_std
+        seen = self._seen(self._places(1, 3.0 * s))
+        low, high = LEAST_LEVEL * s, 10.0 * s
+        while high > 1.1 * low:
+            middle = math.sqrt(low * high)
+            is_above = float(np.mean(np.exp(seen.log_mass(middle)))) > apparent
+            low, high = (middle, high) if is_above else (low, middle)
+        return high
+
+    def _places(self, n_replicates: int, level: float) -> Places:
+        # Along an axis a stationary f has √(λ/2π) u maxima a lengthscale for each at an end (Adler & Taylor 2007,
+        # section 11.7).
+        height = max(level / self._posterior.prior_std, 1.0)
+        return self._faces.places(n_replicates, math.sqrt(self._posterior.kernel.curvature / (2.0 * math.pi)) * height)
+
+    def _seen(self, places: Places) -> _Seen:
+        """Return what slopes and values say, without second derivatives, about what each place adds."""
+        seen = np.empty((3, len(places.points)))
+        n_free = places.n_free
+        s = self._posterior.prior_std
+        for k in np.unique(n_free):
+            index = np.flatnonzero(n_free == k)
+            axes = self._faces.numeric[np.argsort(~places.is_free[index], axis=1, kind="stable")[:, :k]]
+            mean, covariance = self._posterior.jet(places.points[index], axes, 0, self._reference)
+            order = np.r_[1 : 1 + k, 0]
+            factor = _factor(covariance[:, order][:, :, order], s**2)
+            w, log_density = _at_zero(mean[:, 1:], factor)
+            log_sides = math.log(2.0) * (len(self._faces.numeric) - k)
+            # E|det H| of a stationary f at a height of one deviation
+            seen[0, index] = log_density + k * math.log(self._posterior.kernel.curvature * s) - log_sides
+            seen[1, index] = mean[:, 0] + np.einsum("nj,nj->n", factor[:, k, :k], w)
+            seen[2, index] = factor[:, k, k]
+        return _Seen(places.log_weights + seen[0], n_free, seen[1], seen[2])
+
+    def _draws(self, places: Places, index: NDArray[np.intp], k: int) -> _Draws:
+        """Return the draws at those of the places whose faces have dimension k."""
+        places = places.take(index)
+        order = np.argsort(~places.is_free, axis=1, kind="stable")
+        mean, covariance = self._posterior.jet(places.points, self._faces.numeric[order], k, self._reference)
+        n = len(order)
+        # The signs with which slopes point outwards, and a maximum bends.
+        outward = np.where(np.take_along_axis(places.is_high, order[:, k:], axis=1), 1.0, -1.0)
+        sign = np.concatenate([np.ones((n, 1 + k)), outward, -np.ones((n, k * (k + 1) // 2))], axis=1)
+        # In the order (slopes along the face, f − f(x̂), other slopes, second derivatives), each is drawn given those
+        # before it.
+        order_of_all = np.r_[1 : 1 + k, 0, 1 + k : mean.shape[1]]
+        mean = (mean * sign)[:, order_of_all]
+        covariance = (covariance * sign[:, :, None] * sign[:, None, :])[:, order_of_all][:, :, order_of_all]
+        factor = _factor(covariance, self._posterior.prior_std**2)
+        w, log_density = _at_zero(mean[:, :k], factor)
+        mean = mean[:, k:] + np.einsum("nij,nj->ni", factor[:, k:, :k], w)
+        factor = factor[:, k:, k:]
+        noise = self._rng.standard_normal((n, _N_DRAWS, factor.shape[1] - 1))
+        return _Draws(
+            index=index,
+            log_density=log_density,
+            mean=mean[:, 0],
+            std=factor[:, 0, 0],
+            quantiles=(np.arange(_N_DRAWS) + 1.0 - self._rng.random((n, _N_DRAWS))) / _N_DRAWS,
+            others=mean[:, None, 1:] + noise @ factor[:, 1:, 1:].transpose(0, 2, 1),
+            per_std=factor[:, 1:, 0],
+            n_free=k,
+        )
+
+
+class SampledMaxima:
+    """Estimates of the expected number of maxima, all from the same places.
+
+    Args:
+        draws: By the dimension of the face.
+        weights: Of the places, shape (R · m,), a replicate's one after the other.
+        n_replicates: R ≥ 2.
+    """
+
+    def __init__(self, draws: list[_Draws], weights: Array, n_replicates: int) -> None:
+        self._draws = draws
+        self._weights = weights
+        self._n_replicates = n_replicates
+
+    def counts(self, level: float) -> Array:
+        """Return an unbiased estimate of N(level) from each replicate, shape (R,)."""
+        density = np.empty(len(self._weights))
+        for draws in self._draws:
+            density[draws.index] = draws.expected(level)
+        return (density * self._weights).reshape(self._n_replicates, -1).sum(axis=1)
+
+
+def upper_mean(counts: Array, log_risk: float) -> float:
+    """Return what the mean of a quantity exceeds with a probability of at most e^log_risk, given replicates of it.
+
+    Student's, for means of many places are about normal.
+    """
+    n = len(counts)
+    width = -float(stdtrit(n - 1, math.exp(log_risk)))
+    return float(np.mean(counts) + width * np.std(counts, ddof=1) / math.sqrt(n))
+
+
+def _at_zero(means: Array, factors: Array) -> tuple[Array, Array]:
+    """Return the whitened coordinates of 0, shape (m, k), and the log density there, shape (m,), of normal vectors.
+
+    Args:
+        means: Shape (m, k).
+        factors: Lower Cholesky factors, of which the first k rows count, shape (m, q, q), q ≥ k.
+    """
+    k = means.shape[1]
+    slopes = factors[:, :k, :k]
+    w = np.linalg.solve(slopes, -means[:, :, None])[:, :, 0]
+    log_density: Array = -0.5 * (w**2).sum(axis=1) - np.log(np.diagonal(slopes, axis1=1, axis2=2)).sum(axis=1)
+    return np.asarray(w, dtype=np.float64), log_density - 0.5 * k * math.log(2.0 * math.pi)
+
+
+def _factor(covariances: Array, prior_variance: float) -> Array:
+    """Return lower Cholesky factors, shape (m, q, q); variances of which rounding leaves nothing count as a little."""
+    q = covariances.shape[-1]
+    padded = covariances.copy()
+    padded[:, range(q), range(q)] += _ROUNDING * prior_variance
+    try:
+        return np.asarray(np.linalg.cholesky(padded), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        pass
+    # Where rounding has made one of them indefinite: the same by hand, with a floor for each pivot.
+    factor = np.zeros_like(padded)
+    for i in range(q):
+        rest = padded[:, i:, i] - np.einsum("mij,mj->mi", factor[:, i:, :i], factor[:, i, :i])
+        pivot = np.sqrt(np.maximum(rest[:, 0], _ROUNDING * prior_variance))
+        factor[:, i:, i] = rest / pivot[:, None]
+        factor[:, i, i] = pivot
+    return factor
+
+
+def _determinant_where_positive(matrices: Array) -> Array:
+    """Return the determinants of symmetric matrices, shape (…, k, k), 0 for those that are not positive definite.
+
+    By the pivots of Gauss, all matrices at once: LAPACK would be called for each.
+    """
+    rest = matrices
+    determinant = np.ones(matrices.shape[:-2])
+    for _ in range(matrices.shape[-1]):
+        pivot = np.maximum(rest[..., 0, 0], 0.0)
+        determinant = determinant * pivot
+        row = rest[..., 0, 1:] / np.where(pivot > 0.0, pivot, 1.0)[..., None]
+        rest = rest[..., 1:, 1:] - rest[..., 1:, 0, None] * row[..., None, :]
+    return determinant

@@ -1,0 +1,150 @@
+"""UCBbr with the calibrated width: what its certificates say, where it cannot, and that they hold."""
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from regretstop import GPUCB, Categorical, Certificate, Float, GaussianProcess, Int, Matern52, Space, UCBbr
+from regretstop.model import Kernel, SquaredExponential
+from tests.draws import FourierDraws
+from tests.histories import SPACES, declared, estimated, random_history
+from tests.model.test_own_surrogate import Unknown
+from tests.rules.test_coverage import is_consistent
+
+SQUARE = SPACES["a square"]
+MIXED = Space({"x": Float(0, 1), "n": Int(1, 4), "c": Categorical(["a", "b"])})
+LINE = Space({"x": Float(0, 1)})
+
+
+def certificate_of(
+    space: Space, n: int = 12, *, epsilon: float = 0.3, delta: float = 0.05, **options: Any
+) -> Certificate:
+    history = random_history(space, n, seed=0)
+    return history.told(beta="calibrated", **(options or declared(space))).certificate(UCBbr(epsilon, delta))
+
+
+@pytest.mark.parametrize("space", [SQUARE, MIXED, SPACES["a line and categories"], SPACES["a table"]])
+def test_a_declared_kernel_gives_a_theorem_and_an_estimated_one_a_model(space: Space) -> None:
+    for options, guarantee in ((declared(space), "theorem"), (estimated(), "model")):
+        certificate = certificate_of(space, **options)
+        assert certificate.guarantee == certificate.optimality_gap_guarantee == guarantee
+        assert certificate.maximum == "counted"
+        assert 0.0 < certificate.bound < math.inf
+        assert certificate.bound == certificate.optimality_gap
+        assert certificate.left is not None
+        assert 0.0 <= certificate.left.probability <= 1.0
+        assert "local maxima" in str(certificate)
+        assert Certificate.from_dict(json.loads(json.dumps(certificate.to_dict()))) == certificate
+
+
+def test_the_same_data_give_the_same_certificate_and_the_same_next_point() -> None:
+    history = random_history(MIXED, 14, seed=3)
+    one, other = (history.told(beta="calibrated", **estimated()) for _ in range(2))
+    assert one.certificate(UCBbr(0.1)) == other.certificate(UCBbr(0.1))
+    assert one.ask() == other.ask()
+
+
+def test_more_risk_and_more_data_leave_less() -> None:
+    bounds = [certificate_of(SQUARE, delta=delta).bound for delta in (0.01, 0.05, 0.2, 0.5)]
+    assert bounds == sorted(bounds, reverse=True)
+    few, many = (certificate_of(SQUARE, n, **declared(SQUARE)) for n in (8, 60))
+    assert many.bound < few.bound
+    assert many.left is not None
+    assert few.left is not None
+    assert many.left.probability < few.left.probability
+
+
+@pytest.mark.parametrize("epsilon", [0.02, 0.1, 0.4, 1.0])
+def test_a_certificate_does_not_contradict_itself(epsilon: float) -> None:
+    """The bound is below ε just where no more than δ is left above ε, up to the error of the count."""
+    for n in (10, 20, 40, 80):
+        certificate = certificate_of(SQUARE, n, epsilon=epsilon, **declared(SQUARE, noise_std=0.01))
+        assert certificate.left is not None
+        if certificate.stop:
+            assert certificate.left.probability < 1.25 * certificate.delta
+        elif certificate.bound > 1.5 * epsilon:
+            assert certificate.left.probability > 0.5 * certificate.delta
+
+
+def test_samples_are_averaged_over() -> None:
+    history = random_history(SQUARE, 16, seed=1)
+    sampled = history.told(beta="calibrated", **estimated(hyperparameters="posterior")).certificate(UCBbr(0.1))
+    assert sampled.model is not None
+    assert sampled.model.n_samples == 8
+    assert sampled.guarantee == "model"
+    assert 0.0 < sampled.bound < math.inf
+
+
+def test_a_surrogate_without_derivatives_says_so_and_searches_on() -> None:
+    optimizer = random_history(SQUARE, 12, seed=0).told(beta="calibrated", surrogate=Unknown())
+    certificate = optimizer.certificate(UCBbr(0.1))
+    assert math.isinf(certificate.bound)
+    assert "derivatives" in certificate.reason
+    assert SQUARE.contains(optimizer.ask())
+
+
+def test_units_change_nothing() -> None:
+    history = random_history(SQUARE, 15, seed=2)
+    plain = history.told(beta="calibrated", **estimated()).certificate(UCBbr(0.1))
+    moved = history.with_values([1024.0 * v + 4096.0 for v in history.values])
+    other = moved.told(beta="calibrated", **estimated()).certificate(UCBbr(102.4))
+    assert other.bound == pytest.approx(1024.0 * plain.bound, rel=1e-6)
+    assert other.incumbent == plain.incumbent
+
+
+def run(kernel: type[Kernel], seed: int, n: int, epsilon: float, delta: float, lengthscale: float) -> bool | None:
+    """Search a draw of the declared prior, and return whether the stop was false; None if there was none."""
+    rng = np.random.default_rng(seed)
+    draw = FourierDraws(kernel, [lengthscale], 1, rng)
+    values = draw.values(np.linspace(0.0, 1.0, 1001)[:, None])[:, 0]
+    known = kernel(lengthscales=[lengthscale], outputscale=1.0)
+    surrogate = GaussianProcess(hyperparameters="fixed", kernel=known, noise_std=3e-3)
+    optimizer = GPUCB(LINE, beta="calibrated", seed=seed, n_initial=3, surrogate=surrogate)
+    for _ in range(n):
+        params = optimizer.ask(epsilon=epsilon)
+        optimizer.tell(params, float(draw.values(np.array([[params["x"]]]))[0, 0]) + 3e-3 * rng.standard_normal())
+        certificate = optimizer.certificate(UCBbr(epsilon, delta))
+        if certificate.stop:
+            assert certificate.guarantee == "theorem"
+            assert certificate.incumbent is not None
+            best = optimizer.history[certificate.incumbent].params["x"]
+            return bool(values.max() - draw.values(np.array([[best]]))[0, 0] > epsilon)
+    return None
+
+
+@pytest.mark.parametrize("kernel", [Matern52, SquaredExponential])
+def test_stops_are_false_no_more_often_than_they_may_be(kernel: type[Kernel]) -> None:
+    delta = 0.2
+    stops = [run(kernel, seed, 25, 0.1, delta, 0.12) for seed in range(20)]
+    decided = [stop for stop in stops if stop is not None]
+    assert len(decided) > 10
+    assert is_consistent(sum(decided), len(decided), delta)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", [Matern52, SquaredExponential])
+@pytest.mark.parametrize("lengthscale", [0.03, 0.1, 0.3])
+def test_many_stops_are_false_no_more_often_than_they_may_be(kernel: type[Kernel], lengthscale: float) -> None:
+    delta = 0.2
+    stops = [run(kernel, 1000 + seed, 120, 0.1, delta, lengthscale) for seed in range(100)]
+    decided = [stop for stop in stops if stop is not None]
+    assert len(decided) > 50
+    assert is_consistent(sum(decided), len(decided), delta)
+
+
+def test_points_close_together_and_no_noise() -> None:
+    """What floating point can still tell is little, and it says so rather than 0."""
+    known = Matern52(lengthscales=[0.3], outputscale=1.0)
+    optimizer = GPUCB(
+        LINE,
+        beta="calibrated",
+        seed=0,
+        surrogate=GaussianProcess(hyperparameters="fixed", kernel=known, noise_std=0.0),
+    )
+    for x in np.r_[np.linspace(0.0, 1.0, 30), 0.5 + 1e-6 * np.arange(1, 6)]:
+        optimizer.tell({"x": float(x)}, float(np.sin(5.0 * x)))
+    certificate = optimizer.certificate(UCBbr(1e-3))
+    assert 1e-5 < certificate.bound < 0.1
