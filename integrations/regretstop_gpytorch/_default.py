@@ -21,6 +21,7 @@ from torch import Tensor
 
 from regretstop.model import LENGTHSCALE_PRIOR, NOISE_STD_FLOOR, NOISE_STD_PRIOR, PRIOR_STD_PRIOR, Embedding
 
+# The priors' medians, but for the noise, which begins where it explains little: 1 % of a deviation.
 _START_LENGTHSCALE, _START_OUTPUTSCALE, _START_NOISE = 0.5, 1.0, 1e-4
 
 

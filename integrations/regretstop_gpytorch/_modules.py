@@ -21,6 +21,7 @@ from regretstop_gpytorch._default import complete_priors, default_kernel, defaul
 from regretstop_gpytorch._torch import seeded, to_numpy
 
 Build = Callable[[Tensor, Tensor], Any]
+# Relative: what single precision leaves of numbers that are equal.
 _TOLERANCE = 1e-6
 
 

@@ -111,6 +111,7 @@ def _ledger(space: Space) -> RiskLedger:
     return ledger_for(space, _DELTA, _N_L, None)
 
 
+# Points of the sequence that are looked at, at the price of one call, before a space is taken for nearly all visited.
 _TRIES = 64
 # In a larger space that many points of the sequence are not all visited ones, unless nearly all points are.
 _LIST_UP_TO = 10_000

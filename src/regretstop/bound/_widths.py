@@ -23,6 +23,7 @@ _MAX_ROUNDS = 60
 _N_SCAN = 64
 # The value is flat at its minimum: what is wrong here is squared there.
 _TOLERANCE = 1e-6
+# Closer in x than this two runs are on their way to the same end.
 _MET = 1e-3
 # e^(−60) = 9e-27, beyond which it is below the rounding of any bound worth printing.
 _MAX_LOG_ERROR = 60.0

@@ -25,6 +25,7 @@ _MOST_STEPS = 32
 _DIVERGED = 1000.0
 # Stan's target, too.
 _ACCEPTANCE = 0.8
+# In deviations of the normal at the mode, which the density is like: where the adaptation begins.
 _FIRST_STEP = 0.5
 # Dual averaging of the step size: Hoffman & Gelman 2014, section 3.2, with their constants.
 _GAMMA, _T0, _KAPPA = 0.05, 10.0, 0.75

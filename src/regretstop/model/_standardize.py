@@ -14,6 +14,7 @@ from regretstop.model._plateau import plateau_of
 
 # Of standardised values: far below any noise that a fit takes for possible, far above what a change of units leaves.
 _DIGITS = 12
+# Differences of larger values may overflow.
 _HUGE = 1e300
 
 

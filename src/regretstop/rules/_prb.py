@@ -27,6 +27,7 @@ _N_SCOUTS = 64
 # paths in the first test, 616 in the 20th and 923 in the 1000th: hence 1000 at the most.
 _FIRST, _GROWTH, _MOST = 16, 1.5, 1000
 _DECAY = 1.1
+# More than for the estimate that other certificates carry: here a maximum that is missed counts for the decision.
 _N_STARTS = 3
 
 
