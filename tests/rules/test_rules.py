@@ -444,7 +444,7 @@ def of_samples(snapshot: Snapshot, samples: list[int], trial: int) -> Snapshot:
     )
 
 
-@examples(15)
+@examples(10)
 @given(histories(least=8), st.sampled_from([*BETAS, 4.0]), st.permutations(range(8)), st.integers(1, 7), st.data())
 def test_adding_samples_never_lowers_the_bound_of_a_trial(
     history: History, beta: Any, samples: list[int], n: int, data: st.DataObject

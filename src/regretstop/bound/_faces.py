@@ -10,10 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
-from scipy.stats import qmc
 
 from regretstop.array import Array
-from regretstop.spaces import Space
+from regretstop.spaces import Space, scrambled_sobol
 
 # Places of a replicate: a power of two, for which Sobol points are balanced.
 N_PLACES = 256
@@ -78,9 +77,9 @@ class Faces:
             hills_per_lengthscale: Axes are the more often free the more hills they are expected to have.
         """
         a = len(self.numeric)
-        sequences = [qmc.Sobol(2 * a + 1 + len(self._categorical), rng=self._rng) for _ in range(n_replicates)]
-        # Kept off 0 and 1, where quantiles are infinite.
-        u = np.clip(np.concatenate([sequence.random(N_PLACES) for sequence in sequences]), 1e-12, 1.0 - 1e-12)
+        dim = 2 * a + 1 + len(self._categorical)
+        sequences = [scrambled_sobol(dim, N_PLACES, self._rng) for _ in range(n_replicates)]
+        u = np.clip(np.concatenate(sequences), 1e-12, 1.0 - 1e-12)  # kept off 0 and 1, where quantiles are infinite
         odds = hills_per_lengthscale * (self._high - self._low) / self._lengthscales
         p_free = np.asarray(np.clip(odds / (1.0 + odds), _LEAST_FREE, _MOST_FREE), dtype=np.float64)
         is_free, is_high = u[:, :a] < p_free, u[:, :a] > 0.5 * (1.0 + p_free)

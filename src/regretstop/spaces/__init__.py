@@ -6,7 +6,7 @@ In come the user's parameters and dicts of their values; out go encoded points, 
 from regretstop.spaces._categorical import Categorical
 from regretstop.spaces._numbers import to_number, to_python
 from regretstop.spaces._numeric import Float, Int
-from regretstop.spaces._sobol import sobol_points
+from regretstop.spaces._sobol import scrambled_sobol, sobol_points
 from regretstop.spaces._space import SAME_POINT, Parameter, Space
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Int",
     "Parameter",
     "Space",
+    "scrambled_sobol",
     "sobol_points",
     "to_number",
     "to_python",

@@ -18,8 +18,13 @@ def sobol_points(space: Space, n: int, seed: int) -> Array:
 
 @lru_cache(maxsize=8)
 def _unit_sobol(dim: int, n: int, seed: int) -> Array:
-    from scipy.stats.qmc import Sobol  # slow to import, and not needed to import the package
-
-    points = Sobol(dim, scramble=True, seed=np.random.default_rng(seed)).random(n)  # `rng` came with SciPy 1.15
+    points = scrambled_sobol(dim, n, np.random.default_rng(seed))
     points.setflags(write=False)
     return points
+
+
+def scrambled_sobol(dim: int, n: int, rng: np.random.Generator) -> Array:
+    """Return the first n points of a Sobol sequence of the unit cube that is scrambled anew, shape (n, dim)."""
+    from scipy.stats.qmc import Sobol  # slow to import, and not needed to import the package
+
+    return np.asarray(Sobol(dim, scramble=True, seed=rng).random(n))  # `rng` came with SciPy 1.15

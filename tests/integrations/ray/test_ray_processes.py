@@ -61,5 +61,6 @@ def test_through_ray_client(tmp_path, kind):
     check(certificate)
 
 
+@pytest.mark.slow
 def test_on_three_nodes_one_of_which_is_killed(tmp_path):
     check(certificate_of("nodes", tmp_path))
