@@ -43,7 +43,8 @@ _NAMING_DELTA = 0.05
 # Relative to the prior deviation: below this a deviation costs nothing. Ten such make 1e-8, less than
 # the √(2⁻⁵²) that rounding leaves of a deviation of 0, whose square is a difference of numbers near 1.
 _LEAST_COST = 1e-9
-NO_DERIVATIVES = "the surrogate's posterior knows no derivatives, without which beta='calibrated' can count no maxima"
+# Of d numeric parameters there are d²/2 second derivatives: with 20 a test takes some ten seconds.
+_MOST_NUMERIC = 20
 # The best data, around which hills are narrow.
 _N_CENTERS = 4
 # Of the estimate of what is left above ε: within a tenth of it.
@@ -214,9 +215,16 @@ class CountedGap:
         return Gap(self.bound, self.incumbent, 0.0, 0.0, 0.0, 0.0, "searched", None)
 
 
-def can_count(snapshot: Snapshot) -> bool:
-    """Return whether the derivatives of every posterior's draws are known."""
-    return all(isinstance(posterior, HasJets) and posterior.kernel is not None for posterior in snapshot.posteriors)
+def counting_obstacle(snapshot: Snapshot) -> str | None:
+    """Return why no maxima can be counted, in words; None if they can."""
+    if not all(isinstance(posterior, HasJets) and posterior.kernel is not None for posterior in snapshot.posteriors):
+        return "the surrogate's posterior knows no derivatives, without which beta='calibrated' can count no maxima"
+    n_numeric = int(np.sum(snapshot.space.categories == 0))
+    if n_numeric > _MOST_NUMERIC:
+        return (
+            f"beta='calibrated' counts maxima of at most {_MOST_NUMERIC} numeric parameters, and there are {n_numeric}"
+        )
+    return None
 
 
 def counted_gap(snapshot: Snapshot, delta: float, epsilon: float = math.inf) -> CountedGap:
@@ -235,7 +243,12 @@ def counted_gap(snapshot: Snapshot, delta: float, epsilon: float = math.inf) -> 
     rng = np.random.default_rng([snapshot.maximizers[0].seed, snapshot.n_observations])
     maxima = [
         ExpectedMaxima(
-            posterior, snapshot.space, snapshot.points[incumbent], snapshot.points[np.argsort(-mean)[:_N_CENTERS]], rng
+            posterior,
+            snapshot.space,
+            snapshot.points[incumbent],
+            snapshot.points[np.argsort(-mean)[:_N_CENTERS]],
+            rng,
+            snapshot.n_observations,
         )
         for posterior, (mean, _) in zip(snapshot.posteriors, at_data, strict=True)
         if isinstance(posterior, HasJets)

@@ -16,7 +16,7 @@ from regretstop.bound import (
     slopes_are_known,
     theory_sqrt_beta,
 )
-from regretstop.gap import Gap, can_count, certified_gap, counted_gap
+from regretstop.gap import Gap, certified_gap, counted_gap, counting_obstacle
 from regretstop.search import SearchModel, UpperConfidenceBound, Visited, is_worth_repeating
 from regretstop.snapshot import Beta, Snapshot
 from regretstop.spaces import Space, sobol_points
@@ -86,7 +86,7 @@ def _calibrated(model: SearchModel, snapshot: Snapshot) -> tuple[Array, float]:
     chooser = model.chooser
     width = _DEFAULT_WIDTH
     seen = replace(snapshot, maximizers=(chooser,), posteriors=(chooser.posterior,))
-    if snapshot.obstacle is None and can_count(seen):
+    if snapshot.obstacle is None and counting_obstacle(seen) is None:
         found = counted_gap(seen, _DELTA)
         highest = float(chooser.posterior.mean_std(seen.points[[found.incumbent]])[0][0]) + found.bound
         # Each maximiser of the width before has a smaller one, until they agree (Dinkelbach 1967).

@@ -86,6 +86,21 @@ def test_a_surrogate_without_derivatives_says_so_and_searches_on() -> None:
     assert SQUARE.contains(optimizer.ask())
 
 
+def test_more_parameters_than_can_be_counted_are_searched_all_the_same() -> None:
+    space = Space({f"x{j}": Float(0, 1) for j in range(21)})
+    optimizer = random_history(space, 30, seed=0).told(beta="calibrated", **declared(space))
+    certificate = optimizer.certificate(UCBbr(0.1))
+    assert math.isinf(certificate.bound)
+    assert "at most 20 numeric parameters, and there are 21" in certificate.reason
+    assert space.contains(optimizer.ask())
+
+
+def test_many_places_at_a_time_are_as_good_as_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = certificate_of(MIXED).bound
+    monkeypatch.setattr("regretstop.bound._maxima._AT_ONCE", 10_000)
+    assert certificate_of(MIXED).bound == pytest.approx(whole, rel=0.2)  # other draws of the second derivatives
+
+
 def test_units_change_nothing() -> None:
     history = random_history(SQUARE, 15, seed=2)
     plain = history.told(beta="calibrated", **estimated()).certificate(UCBbr(0.1))

@@ -15,6 +15,7 @@ computed. Both phases are unbiased, and independent replicates of them show how 
 """
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,8 +31,12 @@ from regretstop.spaces import Space
 N_CHOSEN = 64
 # Draws of the second derivatives at a place.
 _N_DRAWS = 8
+# Fewer places that matter, as the sum of their shares squared tells, make no estimate.
+_FEWEST_EFFECTIVE = 16
 # So much of the choice is left to chance, or a place that wrongly seems to have no mass could have any weight.
 _DEFENSIVE = 0.05
+# Numbers that are worked on together, 32 MB an array.
+_AT_ONCE = 4_000_000
 # Of the prior's variance: what rounding may leave of one that is 0.
 _ROUNDING = 1e-10
 # In prior deviations: what such a variance lets one tell, and some more.
@@ -84,21 +89,22 @@ class _Draws:
     per_std: Array
     n_free: int
 
-    def expected(self, level: float) -> Array:
-        """Return the integrand, shape (m,)."""
+    def expected(self, level: float) -> tuple[Array, Array]:
+        """Return the integrand for maxima, and for critical points of any kind that slope outwards, shape (m,) each."""
         k = self.n_free
         log_tail = log_ndtr((self.mean - level) / self.std)
         # f above the level, in its deviations: stratified draws of the tail
         above = -ndtri_exp(log_tail[:, None] + np.log(self.quantiles))
         drawn = self.others + above[:, :, None] * self.per_std[:, None, :]
         n_slopes = drawn.shape[2] - k * (k + 1) // 2
-        value = np.all(drawn[:, :, :n_slopes] > 0.0, axis=2).astype(np.float64)
-        if k:
-            first, second = np.triu_indices(k)
-            bends = np.empty((*value.shape, k, k))
-            bends[..., first, second] = bends[..., second, first] = drawn[:, :, n_slopes:]
-            value *= _determinant_where_positive(bends)
-        return np.exp(self.log_density + log_tail) * value.mean(axis=1)
+        is_outward = np.all(drawn[:, :, :n_slopes] > 0.0, axis=2)
+        first, second = np.triu_indices(k)
+        bends = np.empty((*is_outward.shape, k, k))
+        bends[..., first, second] = bends[..., second, first] = drawn[:, :, n_slopes:]
+        size, is_maximum = _determinants(bends)
+        size = np.where(is_outward, size, 0.0)
+        mass = np.exp(self.log_density + log_tail)
+        return mass * np.where(is_maximum, size, 0.0).mean(axis=1), mass * size.mean(axis=1)
 
 
 class ExpectedMaxima:
@@ -110,14 +116,22 @@ class ExpectedMaxima:
         reference: x̂, encoded, shape (d,).
         centers: The best data, encoded, shape (m, d), m ≥ 1.
         rng: Draws the places and the second derivatives.
+        n_data: How many observations the posterior has, which says how much memory a place takes.
     """
 
     def __init__(
-        self, posterior: HasJets, space: Space, reference: Array, centers: Array, rng: np.random.Generator
+        self,
+        posterior: HasJets,
+        space: Space,
+        reference: Array,
+        centers: Array,
+        rng: np.random.Generator,
+        n_data: int,
     ) -> None:
         self._posterior = posterior
         self._reference = reference
         self._rng = rng
+        self._n_data = n_data
         self._faces = Faces(space, posterior.lengthscales, centers, rng)
 
     @property
@@ -139,7 +153,8 @@ class ExpectedMaxima:
         np.minimum(chosen, N_PLACES - 1, out=chosen)  # sums of shares may miss 1
         log_weights = -np.log(np.take_along_axis(share, chosen, axis=1).ravel()) - math.log(N_PLACES * N_CHOSEN)
         picked = places.take((chosen + N_PLACES * np.arange(n_replicates)[:, None]).ravel())
-        draws = [self._draws(picked, np.flatnonzero(picked.n_free == k), int(k)) for k in np.unique(picked.n_free)]
+        a = len(self._faces.numeric)
+        draws = [self._draws(picked, index, k) for k, index in self._parts(picked, lambda k: 1 + a + k * (k + 1) // 2)]
         return SampledMaxima(draws, np.exp(log_weights + picked.log_weights), n_replicates)
 
     def level_for(self, apparent: float) -> float:
@@ -159,13 +174,20 @@ class ExpectedMaxima:
         height = max(level / self._posterior.prior_std, 1.0)
         return self._faces.places(n_replicates, math.sqrt(self._posterior.kernel.curvature / (2.0 * math.pi)) * height)
 
+    def _parts(self, places: Places, size: Callable[[int], int]) -> Iterator[tuple[int, NDArray[np.intp]]]:
+        """Yield places on faces of one dimension k at a time, as many as memory allows for jets of this size."""
+        for k in map(int, np.unique(places.n_free)):
+            index = np.flatnonzero(places.n_free == k)
+            q = size(k)
+            most = max(_AT_ONCE // (q * (q + self._n_data)), 1)
+            yield from ((k, index[i : i + most]) for i in range(0, len(index), most))
+
     def _seen(self, places: Places) -> _Seen:
         """Return what slopes and values say, without second derivatives, about what each place adds."""
         seen = np.empty((3, len(places.points)))
         n_free = places.n_free
         s = self._posterior.prior_std
-        for k in np.unique(n_free):
-            index = np.flatnonzero(n_free == k)
+        for k, index in self._parts(places, lambda k: 1 + k):
             axes = self._faces.numeric[np.argsort(~places.is_free[index], axis=1, kind="stable")[:, :k]]
             mean, covariance = self._posterior.jet(places.points[index], axes, 0, self._reference)
             order = np.r_[1 : 1 + k, 0]
@@ -224,11 +246,22 @@ class SampledMaxima:
         self._n_replicates = n_replicates
 
     def counts(self, level: float) -> Array:
-        """Return an unbiased estimate of N(level) from each replicate, shape (R,)."""
-        density = np.empty(len(self._weights))
+        """Return an unbiased estimate of N(level) from each replicate, shape (R,).
+
+        Where hardly any place has a draw with H ≺ 0, as at low levels in many dimensions, the estimate would be luck:
+        there it is that of all critical points, of which maxima are a part.
+        """
+        maxima, critical = np.empty((2, len(self._weights)))
         for draws in self._draws:
-            density[draws.index] = draws.expected(level)
-        return (density * self._weights).reshape(self._n_replicates, -1).sum(axis=1)
+            maxima[draws.index], critical[draws.index] = draws.expected(level)
+        added = maxima * self._weights
+        largest = float(np.max(added))
+        effective = (
+            float(np.sum(added / largest)) ** 2 / float(np.sum((added / largest) ** 2)) if largest > 0.0 else 0.0
+        )
+        if effective < _FEWEST_EFFECTIVE:
+            added = critical * self._weights
+        return added.reshape(self._n_replicates, -1).sum(axis=1)
 
 
 def upper_mean(counts: Array, log_risk: float) -> float:
@@ -274,16 +307,18 @@ def _factor(covariances: Array, prior_variance: float) -> Array:
     return factor
 
 
-def _determinant_where_positive(matrices: Array) -> Array:
-    """Return the determinants of symmetric matrices, shape (…, k, k), 0 for those that are not positive definite.
+def _determinants(matrices: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """Return absolute determinants of symmetric matrices, shape (…, k, k), and which matrices are positive definite.
 
     By the pivots of Gauss, all matrices at once: LAPACK would be called for each.
     """
     rest = matrices
-    determinant = np.ones(matrices.shape[:-2])
-    for _ in range(matrices.shape[-1]):
-        pivot = np.maximum(rest[..., 0, 0], 0.0)
-        determinant = determinant * pivot
-        row = rest[..., 0, 1:] / np.where(pivot > 0.0, pivot, 1.0)[..., None]
-        rest = rest[..., 1:, 1:] - rest[..., 1:, 0, None] * row[..., None, :]
-    return determinant
+    size, is_positive = np.ones(matrices.shape[:-2]), np.ones(matrices.shape[:-2], dtype=bool)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(matrices.shape[-1]):
+            pivot = rest[..., 0, 0]
+            size = size * np.abs(pivot)
+            is_positive &= pivot > 0.0
+            row = rest[..., 0, 1:] / np.where(pivot == 0.0, 1.0, pivot)[..., None]
+            rest = rest[..., 1:, 1:] - rest[..., 1:, 0, None] * row[..., None, :]
+    return np.nan_to_num(size, nan=np.inf), is_positive

@@ -22,7 +22,7 @@ from regretstop.bound import (
 )
 from regretstop.certificate import Certificate
 from regretstop.checks import check_between, check_positive
-from regretstop.gap import NO_DERIVATIVES, can_count, certified_gap, counted_gap
+from regretstop.gap import certified_gap, counted_gap, counting_obstacle
 from regretstop.model import Posterior
 from regretstop.rules._base import Estimate, verdict
 from regretstop.rules._ledger import LedgerRule, risk_spent
@@ -87,7 +87,7 @@ class UCBbr(LedgerRule):
         """Return why there is no test, in words; None if there is one."""
         obstacle = super().obstacle(snapshot)
         if obstacle is None and snapshot.beta == "calibrated":
-            return None if can_count(snapshot) else NO_DERIVATIVES
+            return counting_obstacle(snapshot)
         if obstacle is None and self.a is None:
             known = all(slopes_are_known(snapshot.space, posterior) for posterior in snapshot.posteriors)
             return None if known else UNKNOWN_SLOPES

@@ -1,0 +1,90 @@
+"""When rules stop, and how often falsely, on draws of a kernel that is known: from a handful of hills to thousands.
+
+All rules see the same searches. Each is asked on the same schedule until it has stopped, and a search ends when all
+have or the evaluations are used up. A stop is false where the optimum is better than the certified trial by more than
+ε. Of the counted certificates every one is kept with what remained: is what they call the probability left one?
+"""
+
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.coverage import Tally
+from benchmarks.draws import cube_draw
+from benchmarks.pending import run_pending
+from benchmarks.records import RESULTS, compact
+from regretstop import GPUCB, PRB, DeltaCB, GaussianProcess, Matern52, OptimalityGap, Rule, SquaredExponential, UCBbr
+
+PATH = RESULTS / "width.jsonl.gz"
+EPSILON = 0.2
+NOISE = 3e-3
+KERNELS = {"Matern52": Matern52, "SquaredExponential": SquaredExponential}
+SAMPLERS = ("calibrated", "default")
+LENGTHSCALES = {1: (0.1, 0.03, 0.01), 2: (0.3, 0.15, 0.08), 4: (0.8, 0.4, 0.25), 6: (2.0, 1.0, 0.6)}
+TRIALS = {1: 60, 2: 90, 4: 120, 6: 120}
+TESTS = (*range(4, 40, 2), *range(40, 121, 5))
+# What is asked of which model: the width of UCBbr is that of the model's acquisition.
+RULES: dict[str, tuple[str, Rule]] = {
+    "calibrated, 0.05": ("calibrated", UCBbr(EPSILON, 0.05)),
+    "calibrated, 0.1": ("calibrated", UCBbr(EPSILON, 0.1)),
+    "UCBbr": ("default", UCBbr(EPSILON, 0.05)),
+    "gap": ("default", OptimalityGap(EPSILON, 0.05)),
+    "PRB": ("default", PRB(EPSILON, 0.05)),
+    "ΔCB": ("default", DeltaCB(EPSILON, 0.05)),
+}
+
+
+def run(draws: int, processes: int = 1, path: Path = PATH) -> None:
+    """Run the searches that the file does not hold yet; each is saved when it ends."""
+    keys = [
+        {"draw": draw, "dim": dim, "lengthscale": lengthscale, "kernel": kernel, "sampler": sampler}
+        for draw in range(draws)
+        for dim, lengthscales in LENGTHSCALES.items()
+        for lengthscale in lengthscales
+        for kernel in KERNELS
+        for sampler in SAMPLERS
+    ]
+    run_pending(run_search, keys, path, processes)
+
+
+def run_search(key: dict[str, Any]) -> dict[str, Any]:
+    """Return what each rule said along one search."""
+    start = time.process_time()
+    dim, kernel = key["dim"], KERNELS[key["kernel"]]
+    lengthscales = np.full(dim, key["lengthscale"])
+    rng = np.random.default_rng([key["draw"], dim, LENGTHSCALES[dim].index(key["lengthscale"]), len(key["kernel"])])
+    draw = cube_draw(lengthscales, rng, kernel=kernel)
+    surrogate = GaussianProcess(hyperparameters="fixed", kernel=kernel(lengthscales.tolist(), 1.0), noise_std=NOISE)
+    betas: dict[str, Any] = {"calibrated": "calibrated", "default": 4.0}
+    models = {name: GPUCB(draw.space, beta=betas[name], surrogate=surrogate, seed=key["draw"]) for name in SAMPLERS}
+    maximum, values = draw.find_maximum(), np.empty(0)
+    tallies = {name: Tally() for name in RULES}
+    said: list[tuple[float | None, int]] = []
+    for n in range(1, TRIALS[dim] + 1):
+        params = models[key["sampler"]].ask(epsilon=EPSILON)
+        values = np.append(values, draw.objective(params))
+        value = float(values[-1]) + NOISE * rng.standard_normal()
+        for model in models.values():
+            model.tell(params, value)
+        if n not in TESTS:
+            continue
+        regrets = max(maximum, float(np.max(values))) - values
+        for name, (model, rule) in RULES.items():
+            if tallies[name].stop is not None:
+                continue
+            certificate = models[model].certificate(rule)
+            tallies[name].count(certificate, n, regrets)
+            if name == "calibrated, 0.05" and certificate.left is not None and certificate.incumbent is not None:
+                said.append((compact(certificate.left.probability, 3), int(regrets[certificate.incumbent] > EPSILON)))
+        if all(tally.stop is not None for tally in tallies.values()):
+            break
+    return key | {
+        "epsilon": EPSILON,
+        "rules": {name: asdict(tally) for name, tally in tallies.items()},
+        "left": said,
+        "evaluations": len(values),
+        "cpu_s": round(time.process_time() - start, 2),
+    }
