@@ -8,7 +8,8 @@ from scipy.stats import norm
 
 from regretstop import Categorical, Float, Int, Space
 from regretstop.bound import ExpectedMaxima
-from regretstop.bound._maxima import _determinants, upper_mean
+from regretstop.bound._maxima import upper_mean
+from regretstop.bound._normal_vectors import determinants
 from regretstop.model import Embedding, Kernel, Matern52, SquaredExponential
 from regretstop.model._posterior import GaussianProcessPosterior
 
@@ -224,7 +225,7 @@ def test_determinants_are_those_of_lapack() -> None:
     rng = np.random.default_rng(0)
     halves = rng.standard_normal((50, 4, 4))
     matrices = halves + halves.transpose(0, 2, 1) + 4.0 * np.eye(4)
-    size, is_positive = _determinants(matrices)
+    size, is_positive = determinants(matrices)
     assert np.array_equal(is_positive, np.linalg.eigvalsh(matrices)[:, 0] > 0.0)
     assert 5 < is_positive.sum() < 45
     assert size == pytest.approx(np.abs(np.linalg.det(matrices)))

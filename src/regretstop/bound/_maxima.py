@@ -24,6 +24,7 @@ from scipy.special import log_ndtr, ndtri_exp, stdtrit
 
 from regretstop.array import Array
 from regretstop.bound._faces import N_PLACES, Faces, Places
+from regretstop.bound._normal_vectors import ROUNDING, at_zero, determinants, factor_of
 from regretstop.model import HasJets
 from regretstop.spaces import Space
 
@@ -37,10 +38,8 @@ _FEWEST_EFFECTIVE = 16
 _DEFENSIVE = 0.05
 # Numbers that are worked on together, 32 MB an array.
 _AT_ONCE = 4_000_000
-# Of the prior's variance: what rounding may leave of one that is 0.
-_ROUNDING = 1e-10
-# In prior deviations: what such a variance lets one tell, and some more.
-LEAST_LEVEL = 1e-4
+# In prior deviations: ten times what rounding may leave of one that is 0.
+LEAST_LEVEL = 10.0 * math.sqrt(ROUNDING)
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ class _Draws:
         first, second = np.triu_indices(k)
         bends = np.empty((*is_outward.shape, k, k))
         bends[..., first, second] = bends[..., second, first] = drawn[:, :, n_slopes:]
-        size, is_maximum = _determinants(bends)
+        size, is_maximum = determinants(bends)
         size = np.where(is_outward, size, 0.0)
         mass = np.exp(self.log_density + log_tail)
         return mass * np.where(is_maximum, size, 0.0).mean(axis=1), mass * size.mean(axis=1)
@@ -191,8 +190,8 @@ class ExpectedMaxima:
             axes = self._faces.numeric[np.argsort(~places.is_free[index], axis=1, kind="stable")[:, :k]]
             mean, covariance = self._posterior.jet(places.points[index], axes, 0, self._reference)
             order = np.r_[1 : 1 + k, 0]
-            factor = _factor(covariance[:, order][:, :, order], s**2)
-            w, log_density = _at_zero(mean[:, 1:], factor)
+            factor = factor_of(covariance[:, order][:, :, order], s**2)
+            w, log_density = at_zero(mean[:, 1:], factor)
             log_sides = math.log(2.0) * (len(self._faces.numeric) - k)
             # E|det H| of a stationary f at a height of one deviation
             seen[0, index] = log_density + k * math.log(self._posterior.kernel.curvature * s) - log_sides
@@ -214,8 +213,8 @@ class ExpectedMaxima:
         order_of_all = np.r_[1 : 1 + k, 0, 1 + k : mean.shape[1]]
         mean = (mean * sign)[:, order_of_all]
         covariance = (covariance * sign[:, :, None] * sign[:, None, :])[:, order_of_all][:, :, order_of_all]
-        factor = _factor(covariance, self._posterior.prior_std**2)
-        w, log_density = _at_zero(mean[:, :k], factor)
+        factor = factor_of(covariance, self._posterior.prior_std**2)
+        w, log_density = at_zero(mean[:, :k], factor)
         mean = mean[:, k:] + np.einsum("nij,nj->ni", factor[:, k:, :k], w)
         factor = factor[:, k:, k:]
         noise = self._rng.standard_normal((n, _N_DRAWS, factor.shape[1] - 1))
@@ -272,53 +271,3 @@ def upper_mean(counts: Array, log_risk: float) -> float:
     n = len(counts)
     width = -float(stdtrit(n - 1, math.exp(log_risk)))
     return float(np.mean(counts) + width * np.std(counts, ddof=1) / math.sqrt(n))
-
-
-def _at_zero(means: Array, factors: Array) -> tuple[Array, Array]:
-    """Return the whitened coordinates of 0, shape (m, k), and the log density there, shape (m,), of normal vectors.
-
-    Args:
-        means: Shape (m, k).
-        factors: Lower Cholesky factors, of which the first k rows count, shape (m, q, q), q ≥ k.
-    """
-    k = means.shape[1]
-    slopes = factors[:, :k, :k]
-    w = np.linalg.solve(slopes, -means[:, :, None])[:, :, 0]
-    log_density: Array = -0.5 * (w**2).sum(axis=1) - np.log(np.diagonal(slopes, axis1=1, axis2=2)).sum(axis=1)
-    return np.asarray(w, dtype=np.float64), log_density - 0.5 * k * math.log(2.0 * math.pi)
-
-
-def _factor(covariances: Array, prior_variance: float) -> Array:
-    """Return lower Cholesky factors, shape (m, q, q); variances of which rounding leaves nothing count as a little."""
-    q = covariances.shape[-1]
-    padded = covariances.copy()
-    padded[:, range(q), range(q)] += _ROUNDING * prior_variance
-    try:
-        return np.asarray(np.linalg.cholesky(padded), dtype=np.float64)
-    except np.linalg.LinAlgError:
-        pass
-    # Where rounding has made one of them indefinite: the same by hand, with a floor for each pivot.
-    factor = np.zeros_like(padded)
-    for i in range(q):
-        rest = padded[:, i:, i] - np.einsum("mij,mj->mi", factor[:, i:, :i], factor[:, i, :i])
-        pivot = np.sqrt(np.maximum(rest[:, 0], _ROUNDING * prior_variance))
-        factor[:, i:, i] = rest / pivot[:, None]
-        factor[:, i, i] = pivot
-    return factor
-
-
-def _determinants(matrices: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Return absolute determinants of symmetric matrices, shape (…, k, k), and which matrices are positive definite.
-
-    By the pivots of Gauss, all matrices at once: LAPACK would be called for each.
-    """
-    rest = matrices
-    size, is_positive = np.ones(matrices.shape[:-2]), np.ones(matrices.shape[:-2], dtype=bool)
-    with np.errstate(over="ignore", invalid="ignore"):
-        for _ in range(matrices.shape[-1]):
-            pivot = rest[..., 0, 0]
-            size = size * np.abs(pivot)
-            is_positive &= pivot > 0.0
-            row = rest[..., 0, 1:] / np.where(pivot == 0.0, 1.0, pivot)[..., None]
-            rest = rest[..., 1:, 1:] - rest[..., 1:, 0, None] * row[..., None, :]
-    return np.nan_to_num(size, nan=np.inf), is_positive
