@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from regretstop.model import (
         Fit,
         GaussianProcess,
+        HasJets,
         HasPaths,
         Kernel,
         Matern52,
@@ -62,6 +63,7 @@ __all__ = [
     "Float",
     "GaussianProcess",
     "Geometric",
+    "HasJets",
     "HasPaths",
     "Heuristic",
     "Int",
@@ -105,6 +107,7 @@ _HOME = {
     "minimize": "loop",
     "Fit": "model",
     "GaussianProcess": "model",
+    "HasJets": "model",
     "HasPaths": "model",
     "Kernel": "model",
     "Matern52": "model",

@@ -147,19 +147,9 @@ class GaussianProcessPosterior:
         return prior - matmul(whitened, whitened.T) + np.outer(unexplained, unexplained) / self._mean_precision
 
     def jet(self, points: Array, axes: NDArray[np.intp], n_free: int, reference: Array) -> tuple[Array, Array]:
-        """Return mean and covariance of f − f(x̂), its slopes and some of its second derivatives.
+        """Return mean and covariance of f − f(x̂) and its derivatives, in units of ℓ, as `HasJets` wants them.
 
         Derivatives are linear in f, so they follow the formulas of the class with their own covariances for k(x).
-
-        Args:
-            points: Encoded, shape (m, d).
-            axes: Of each point, the numeric axes whose slopes are wanted, in units of ℓ, shape (m, a).
-            n_free: Second derivatives are those along the first so many of them.
-            reference: x̂, encoded, shape (d,).
-
-        Returns:
-            Mean, shape (m, q), and covariance, shape (m, q, q), of (f(x) − f(x̂), slopes, second derivatives), the last
-            in the order of `numpy.triu_indices(n_free)`.
         """
         own = self.columns(reference[None])
         along = np.searchsorted(self._embedding.axis, axes)
