@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 from scipy.stats import norm
 
 from regretstop import Categorical, Float, Int, Space
@@ -143,7 +144,7 @@ def test_on_a_line_the_count_is_the_integral() -> None:
         z = bend_mean / bend_std
         falling = bend_std * (norm.pdf(z) - z * norm.cdf(-z))  # E|f''| where f'' < 0
         weights = norm.pdf(heights, given[0], std) * falling
-        total += norm.pdf(0.0, m[1], math.sqrt(c[1, 1])) * np.trapezoid(weights, heights)
+        total += norm.pdf(0.0, m[1], math.sqrt(c[1, 1])) * trapezoid(weights, heights)
     inside = total / len(grid) / 0.15
     ends, (end_mean, end_covariance) = (
         0.0,
@@ -154,7 +155,7 @@ def test_on_a_line_the_count_is_the_integral() -> None:
         slope_mean = sign * (m[1] + c[0, 1] / c[0, 0] * (heights - m[0]))
         slope_std = math.sqrt(c[1, 1] - c[0, 1] ** 2 / c[0, 0])
         outward = norm.cdf(slope_mean / slope_std)
-        ends += np.trapezoid(norm.pdf(z) / math.sqrt(c[0, 0]) * outward, heights)
+        ends += trapezoid(norm.pdf(z) / math.sqrt(c[0, 0]) * outward, heights)
     found = counted(posterior, space, level, n=256)
     assert found.mean() == pytest.approx(inside + ends, abs=4.0 * found.std() / 16.0, rel=0.02)
 

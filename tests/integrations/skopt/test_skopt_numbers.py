@@ -16,6 +16,14 @@ pytestmark = pytest.mark.filterwarnings(REPEATED)
 PLANE = [(-5.0, 5.0), (-5.0, 5.0)]
 MIXED = [Real(1e-4, 0.1, "log-uniform"), Integer(1, 9), [True, False], ["a", "b"]]
 
+# Of 0.1 in single precision, which is larger than 0.1, NumPy 2 says that it is not; scikit-optimize then takes it.
+SINGLE = pytest.param(
+    np.float32,
+    marks=pytest.mark.skipif(
+        np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="scikit-optimize refuses such points with NumPy 1"
+    ),
+)
+
 
 def gap(epsilon: float = 0.1) -> RegretBoundStopper:
     return RegretBoundStopper(rule=OptimalityGap(epsilon=epsilon))
@@ -25,7 +33,7 @@ def mixed(x) -> float:
     return math.log10(x[0]) ** 2 + 0.1 * x[1] + x[2] + (x[3] == "a")
 
 
-@pytest.mark.parametrize("real", [np.float64, np.float32])
+@pytest.mark.parametrize("real", [np.float64, SINGLE])
 @pytest.mark.parametrize("value", [float, np.float64, np.float32, np.int64])
 def test_points_and_values_given_in_numpy_are_those_in_python(real, value):
     """A row of a table, and what a metric returned; `x0` and `y0` come to the stopper as they are."""
@@ -51,7 +59,7 @@ def test_given_points_in_numpy_reach_the_stopper_of_a_real_search(minimizer):
     assert (stopper.certificate.n_observations, stopper.certificate.n_excluded) == (5, 0)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("dtype", [SINGLE, np.float16])
 def test_a_dimension_in_another_precision_has_its_bounds_inside(dtype):
     """In single precision 0.1 is larger than 0.1: points at the bounds are data like any other."""
     dimensions = [Real(1e-4, 0.1, "log-uniform", dtype=dtype), Real(0, 0.1, dtype=dtype)]
