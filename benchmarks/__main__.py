@@ -127,6 +127,17 @@ def ablations(
 
 
 @app.command()
+def width(
+    draws: Annotated[int, typer.Option(min=1, help="Draws for each cell.")] = 20,
+    processes: Annotated[int, typer.Option(min=1, help="Searches at a time; give each one thread.")] = 1,
+) -> None:
+    """When rules stop, and how often falsely, on draws of a known kernel with few hills or thousands."""
+    from benchmarks.width import run
+
+    run(draws, processes)
+
+
+@app.command()
 def runtime(
     repetitions: Annotated[int, typer.Option(min=1, help="Of each timing.")] = 9,
 ) -> None:
