@@ -92,6 +92,8 @@ def _calibrated(model: SearchModel, snapshot: Snapshot) -> tuple[Array, float]:
         # Each maximiser of the width before has a smaller one, until they agree (Dinkelbach 1967).
         for _ in range(_WIDTH_ROUNDS):
             reached = chooser.maximize(UpperConfidenceBound(width))
+            if reached.std == 0.0:  # everything is known
+                break
             width = max((highest - reached.mean) / reached.std, _LEAST_WIDTH)
     return chooser.maximize(UpperConfidenceBound(width)).point, width
 

@@ -101,6 +101,29 @@ def test_many_places_at_a_time_are_as_good_as_few(monkeypatch: pytest.MonkeyPatc
     assert certificate_of(MIXED).bound == pytest.approx(whole, rel=0.2)  # other draws of the second derivatives
 
 
+@pytest.mark.parametrize("space", [LINE, SQUARE, MIXED, SPACES["a table"]])
+@pytest.mark.parametrize("noise_std", [0.0, 1e-6])
+def test_where_everything_is_known_the_search_goes_on(space: Space, noise_std: float) -> None:
+    """Without noise, after more points than a smooth kernel needs, and asked for more."""
+    history = random_history(space, 40, seed=4, noise_std=0.0)
+    options = declared(space, kernel=SquaredExponential, lengthscale=2.0, noise_std=noise_std)
+    optimizer = history.told(beta="calibrated", **options)
+    for _ in range(3):
+        params = optimizer.ask(epsilon=1e-3)
+        assert space.contains(params)
+        optimizer.tell(params, 0.0)
+    assert optimizer.certificate(UCBbr(1e-3)).bound > 0.0
+
+
+def test_short_lengthscales_and_large_numbers() -> None:
+    space = Space({f"x{j}": Float(0, 1) for j in range(9)})
+    history = random_history(space, 30, seed=5)
+    for lengthscale, outputscale in ((5e-3, 1e-6), (5e-3, 1e6), (1e3, 1.0)):
+        options = declared(space, lengthscale=lengthscale, outputscale=outputscale)
+        certificate = history.told(beta="calibrated", **options).certificate(UCBbr(0.1))
+        assert 0.0 < certificate.bound < math.inf
+
+
 def test_units_change_nothing() -> None:
     history = random_history(SQUARE, 15, seed=2)
     plain = history.told(beta="calibrated", **estimated()).certificate(UCBbr(0.1))

@@ -34,6 +34,8 @@ N_CHOSEN = 64
 _N_DRAWS = 8
 # Fewer places that matter, as the sum of their shares squared tells, make no estimate.
 _FEWEST_EFFECTIVE = 16
+# More are as good as so many: where one is expected nothing is certified, and sums of larger ones overflow.
+_MANY = 1e6
 # So much of the choice is left to chance, or a place that wrongly seems to have no mass could have any weight.
 _DEFENSIVE = 0.05
 # Numbers that are worked on together, 32 MB an array.
@@ -260,7 +262,7 @@ class SampledMaxima:
         )
         if effective < _FEWEST_EFFECTIVE:
             added = critical * self._weights
-        return added.reshape(self._n_replicates, -1).sum(axis=1)
+        return np.minimum(added.reshape(self._n_replicates, -1).sum(axis=1), _MANY)
 
 
 def upper_mean(counts: Array, log_risk: float) -> float:

@@ -9,6 +9,8 @@ from regretstop.array import Array
 
 # Of the prior's variance: what rounding may leave of one that is 0.
 ROUNDING = 1e-10
+# What overflows counts as this much, whose product with 0 is 0.
+_MOST = 1e300
 
 
 def at_zero(means: Array, factors: Array) -> tuple[Array, Array]:
@@ -58,4 +60,4 @@ def determinants(matrices: Array) -> tuple[Array, NDArray[np.bool_]]:
             is_positive &= pivot > 0.0
             row = rest[..., 0, 1:] / np.where(pivot == 0.0, 1.0, pivot)[..., None]
             rest = rest[..., 1:, 1:] - rest[..., 1:, 0, None] * row[..., None, :]
-    return np.nan_to_num(size, nan=np.inf), is_positive
+    return np.nan_to_num(size, nan=_MOST, posinf=_MOST), is_positive
