@@ -104,7 +104,7 @@ def test_on_a_line_as_many_are_counted_as_draws_have(kernel: Kernel, mean: float
 def test_on_a_square_as_many_are_counted_as_draws_have(kernel: Kernel, seed: int) -> None:
     space = Space({"x": Float(0, 1), "y": Float(0, 1)})
     posterior = posterior_on(space, 18, seed, kernel=kernel, lengthscale=0.3)
-    side = 41
+    side = 31
     values = drawn(posterior, square_grid(side))
     for level in np.quantile(values.max(axis=0), [0.5, 0.95]):
         expected = maxima_of(values.reshape(side, side, -1), level)
@@ -116,7 +116,7 @@ def test_on_a_square_as_many_are_counted_as_draws_have(kernel: Kernel, seed: int
 def test_where_little_is_left_the_count_is_about_the_probability() -> None:
     space = Space({"x": Float(0, 1), "y": Float(0, 1)})
     posterior = posterior_on(space, 25, 3, kernel=Matern52(), lengthscale=0.3)
-    best = drawn(posterior, square_grid(41)).max(axis=0)
+    best = drawn(posterior, square_grid(31)).max(axis=0)
     level = float(np.quantile(best, 0.95))
     found = counted(posterior, space, level).mean()
     assert 0.04 < found < 0.075  # of a probability of 0.05, of which 4,000 draws have a deviation of 0.0035
@@ -128,10 +128,10 @@ def test_on_a_line_the_count_is_the_integral() -> None:
     posterior = posterior_on(space, 8, 5, kernel=Matern52(), lengthscale=0.15)
     level = 0.5
     best = best_of(posterior)[0]
-    grid = (np.arange(2000) + 0.5)[:, None] / 2000.0
+    grid = (np.arange(1000) + 0.5)[:, None] / 1000.0
     axes = np.zeros((len(grid), 1), dtype=int)
     mean, covariance = posterior.jet(grid, axes, 1, best)
-    heights = np.linspace(level, level + 8.0, 4001)
+    heights = np.linspace(level, level + 8.0, 2001)
     total = 0.0
     for m, c in zip(mean, covariance, strict=True):
         # f − f(x̂) and f'' given f' = 0, then f'' given both
@@ -217,9 +217,9 @@ def test_the_upper_limit_is_exceeded_as_seldom_as_it_says() -> None:
     posterior = posterior_on(space, 20, 0, kernel=Matern52(), lengthscale=0.25)
     level = 1.0
     truth = counted(posterior, space, level, n=1024).mean()
-    limits = [upper_mean(counted(posterior, space, level, seed=1 + s, n=8), math.log(0.1)) for s in range(200)]
+    limits = [upper_mean(counted(posterior, space, level, seed=1 + s, n=8), math.log(0.1)) for s in range(120)]
     below = np.mean(np.array(limits) < truth)
-    assert 0.03 < below < 0.17  # a binomial of 200 and 0.1 has a deviation of 0.021
+    assert 0.03 < below < 0.17  # a binomial of 120 and 0.1 has a deviation of 0.027
 
 
 def test_determinants_are_those_of_lapack() -> None:

@@ -133,7 +133,7 @@ def numbers_of(fit: Fit) -> list[Any]:
     return numbers
 
 
-@examples(15)
+@examples(10)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(3, 40),
