@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import logsumexp, ndtr, ndtri
 
 from regretstop.array import Array
 from regretstop.spaces import Space, scrambled_sobol
@@ -18,6 +18,8 @@ from regretstop.spaces import Space, scrambled_sobol
 N_PLACES = 256
 # Half of the places lie around the best data, at so many lengthscales: hills are narrower there than elsewhere.
 _NEAR = np.array([0.4, 0.04])
+# In lengthscales: a datum so close to the end of an axis is taken to be at it, where hills on that face are.
+_AT_END = 0.1
 # An axis is free with a probability of at least and at most this, so that no place weighs too much.
 _LEAST_FREE, _MOST_FREE = 0.2, 0.95
 
@@ -49,7 +51,7 @@ class Places:
 
 
 class Faces:
-    """Chooses places.
+    """Chooses places: half of them anywhere, half around the best data, on faces and with choices like theirs.
 
     Args:
         space: The search space. A discrete axis counts as the interval from its first to its last value.
@@ -66,8 +68,10 @@ class Faces:
         self._n_choices = space.categories[self._categorical]
         self._low, self._high = space.snap(np.array([np.zeros(space.dim), np.ones(space.dim)]))[:, self.numeric]
         self._lengthscales = lengthscales[self.numeric]
-        self._centers = np.repeat(centers[:, self.numeric], len(_NEAR), axis=0)
-        self._scales = np.tile(_NEAR, len(centers))[:, None] * self._lengthscales
+        centers = np.repeat(centers, len(_NEAR), axis=0)
+        self._centers = centers[:, self.numeric]
+        self._choices = centers[:, self._categorical]
+        self._scales = np.tile(_NEAR, len(centers) // len(_NEAR))[:, None] * self._lengthscales
 
     def places(self, n_replicates: int, hills_per_lengthscale: float) -> Places:
         """Return places, 256 a replicate.
@@ -76,40 +80,66 @@ class Faces:
             n_replicates: How many there are, independent of each other.
             hills_per_lengthscale: Axes are the more often free the more hills they are expected to have.
         """
-        a = len(self.numeric)
+        a, m = len(self.numeric), len(self._centers)
         dim = 2 * a + 1 + len(self._categorical)
         sequences = [scrambled_sobol(dim, N_PLACES, self._rng) for _ in range(n_replicates)]
         u = np.clip(np.concatenate(sequences), 1e-12, 1.0 - 1e-12)  # kept off 0 and 1, where quantiles are infinite
+        of_face, of_point, which, of_choice = u[:, :a], u[:, a : 2 * a], u[:, 2 * a], u[:, 2 * a + 1 :]
+        source = np.minimum((which * 2 * m).astype(np.intp), m)  # a center, or m for anywhere
+
+        p_free, p_high = self._face_probabilities(hills_per_lengthscale)
+        is_free, is_high = of_face < p_free[source], of_face > 1.0 - p_high[source]
+        center, scale = self._centers[np.minimum(source, m - 1)], self._scales[np.minimum(source, m - 1)]
+        below, above = _cdf((self._low - center) / scale), _cdf((self._high - center) / scale)
+        around = center + scale * np.asarray(ndtri(below + (above - below) * of_point), dtype=np.float64)
+        anywhere = self._low + (self._high - self._low) * of_point
+        is_near = (source < m)[:, None]
+        free = np.clip(np.where(is_near, around, anywhere), self._low, self._high)
+        x = np.where(is_free, free, self._low + (self._high - self._low) * is_high)
+
+        # Of a center's choices each stays with a probability of a half, and is drawn anew otherwise.
+        kept = is_near & (of_choice < 0.5)
+        drawn = np.floor(np.where(is_near, np.abs(2.0 * of_choice - 1.0), of_choice) * self._n_choices)
+        choices = np.where(kept, self._choices[np.minimum(source, m - 1)], drawn)
+        points = np.zeros((len(u), self._dim))
+        points[:, self.numeric], points[:, self._categorical] = x, choices
+        return Places(points, is_free, is_high, -self._log_density(x, is_free, is_high, choices, p_free, p_high))
+
+    def _face_probabilities(self, hills_per_lengthscale: float) -> tuple[Array, Array]:
+        """Return with which probability an axis is free, and at its upper end, for each source, shape (m + 1, a).
+
+        Around a center half of the choice goes to what it is itself: at an end, or in between.
+        """
         odds = hills_per_lengthscale * (self._high - self._low) / self._lengthscales
         p_free = np.asarray(np.clip(odds / (1.0 + odds), _LEAST_FREE, _MOST_FREE), dtype=np.float64)
-        is_free, is_high = u[:, :a] < p_free, u[:, :a] > 0.5 * (1.0 + p_free)
-        log_face = np.where(is_free, np.log(p_free), np.log(0.5 * (1.0 - p_free))).sum(axis=1)
-        free = self._free_coordinates(u[:, a : 2 * a], u[:, 2 * a])
-        x = np.where(is_free, free, self._low + (self._high - self._low) * is_high)
-        points = np.zeros((len(u), self._dim))
-        points[:, self.numeric] = x
-        points[:, self._categorical] = np.floor(u[:, 2 * a + 1 :] * self._n_choices)
-        log_settings = -float(np.sum(np.log(self._n_choices)))
-        return Places(points, is_free, is_high, -(log_settings + log_face + self._log_density(x, is_free)))
+        at_low = self._centers - self._low < _AT_END * self._lengthscales
+        at_high = (self._high - self._centers < _AT_END * self._lengthscales) & ~at_low
+        free = np.vstack([0.5 * (p_free + ~(at_low | at_high)), p_free[None]])
+        high = np.vstack([0.5 * (0.5 * (1.0 - p_free) + at_high), 0.5 * (1.0 - p_free[None])])
+        return free, high
 
-    def _free_coordinates(self, u: Array, which: Array) -> Array:
-        """Return coordinates, shape (m, a): half of them uniform, half normal around the centers and cut off."""
-        m = len(self._centers)
-        choice = (which * 2 * m).astype(np.intp)  # of a center, or from m on of none
-        center, scale = self._centers[np.minimum(choice, m - 1)], self._scales[np.minimum(choice, m - 1)]
-        below, above = _cdf((self._low - center) / scale), _cdf((self._high - center) / scale)
-        around = center + scale * np.asarray(ndtri(below + (above - below) * u), dtype=np.float64)
-        anywhere = self._low + (self._high - self._low) * u
-        return np.clip(np.where((choice < m)[:, None], around, anywhere), self._low, self._high)
-
-    def _log_density(self, x: Array, is_free: NDArray[np.bool_]) -> Array:
-        """Return the log density of the free coordinates, measured in lengthscales, shape (m,)."""
-        log_anywhere = np.where(is_free, np.log(self._lengthscales / (self._high - self._low)), 0.0).sum(axis=1)
+    def _log_density(
+        self,
+        x: Array,
+        is_free: NDArray[np.bool_],
+        is_high: NDArray[np.bool_],
+        choices: Array,
+        p_free: Array,
+        p_high: Array,
+    ) -> Array:
+        """Return the log density of places, their free coordinates measured in lengthscales, shape (m,)."""
         inside = _cdf((self._high - self._centers) / self._scales) - _cdf((self._low - self._centers) / self._scales)
         z = (x[:, None] - self._centers) / self._scales
         log_normal = -0.5 * z**2 - np.log(math.sqrt(2.0 * math.pi) * self._scales / self._lengthscales * inside)
-        log_around = np.where(is_free[:, None], log_normal, 0.0).sum(axis=2)
-        return np.log(0.5 * np.exp(log_anywhere) + 0.5 * np.exp(log_around).mean(axis=1))
+        log_uniform = np.broadcast_to(np.log(self._lengthscales / (self._high - self._low)), (len(x), 1, x.shape[1]))
+        log_end = np.where(is_high[:, None], np.log(p_high), np.log(1.0 - p_free - p_high))
+        log_free = np.log(p_free) + np.concatenate([log_normal, log_uniform], axis=1)
+        log_numeric = np.where(is_free[:, None], log_free, log_end).sum(axis=2)
+        same = choices[:, None] == self._choices
+        near = np.log(0.5 * same + 0.5 / self._n_choices).sum(axis=2)
+        log_choices = np.concatenate([near, np.full((len(x), 1), -np.sum(np.log(self._n_choices)))], axis=1)
+        share = np.append(np.full(len(self._centers), 0.5 / len(self._centers)), 0.5)
+        return np.asarray(logsumexp(log_numeric + log_choices, axis=1, b=share), dtype=np.float64)
 
 
 def _cdf(z: Array) -> Array:
