@@ -253,15 +253,16 @@ def test_choices_of_which_hardly_any_matter_are_not_missed() -> None:
         np.ones(len(points)),
         kernel=Matern52(),
         embedding=Embedding(space.categories),
-        lengthscales=np.full(3, 3.0),
+        lengthscales=np.full(3, 1.5),
         prior_std=1.0,
-        noise_std=0.02,
+        noise_std=0.3,
         mean=0.0,
     )
     best = best_of(posterior)
     mean, covariance = posterior.jet(space.enumerate(), np.zeros((8000, 0), dtype=int), 0, best[0])
     std = np.sqrt(np.maximum(covariance[:, 0, 0], 1e-10))
     level = next(b for b in np.geomspace(1e-3, 8.0, 400) if norm.sf((b - mean[:, 0]) / std).sum() < 0.05)
+    assert level > 0.01
     exact = norm.sf((level - mean[:, 0]) / std).sum()
     for seed in range(5):
         assert counted(posterior, space, level, seed=seed, n=8).mean() == pytest.approx(exact, rel=0.25)
