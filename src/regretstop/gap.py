@@ -43,11 +43,11 @@ _NAMING_DELTA = 0.05
 # Relative to the prior deviation: below this a deviation costs nothing. Ten such make 1e-8, less than
 # the √(2⁻⁵²) that rounding leaves of a deviation of 0, whose square is a difference of numbers near 1.
 _LEAST_COST = 1e-9
-# Of d numeric parameters there are d²/2 second derivatives: with 20 a test takes some ten seconds.
+# Of d numeric parameters there are d²/2 second derivatives: with 20 and 60 observations a test took 0.6 s.
 _MOST_NUMERIC = 20
 # The best data, around which hills are narrow.
 _N_CENTERS = 4
-# Of the estimate of what is left above ε: within a tenth of it.
+# Of the estimate of what is left above ε, which comes with its error.
 _N_REPLICATES = 8
 
 
@@ -208,11 +208,6 @@ class CountedGap:
     left: float
     left_error: float
     n_places: int
-
-    @property
-    def as_gap(self) -> Gap:
-        """The bound as a certified gap."""
-        return Gap(self.bound, self.incumbent, 0.0, 0.0, 0.0, 0.0, "searched", None)
 
 
 def counting_obstacle(snapshot: Snapshot) -> str | None:

@@ -48,6 +48,8 @@ def text(certificate: Statement) -> str:
         lines.append(_gap_statement(certificate))
     if certificate.maximum == "searched" and math.isfinite(certificate.optimality_gap):
         lines.append("It rests on a maximum over the space that was searched for, not enumerated.")
+    if certificate.maximum == "counted" and math.isfinite(certificate.bound):
+        lines.append("It rests on how many local maxima are expected, an integral that was estimated at random places.")
     lines += _left(certificate, "ε")
     lines += _risk(certificate)
     n = certificate.n_observations

@@ -29,7 +29,8 @@ def counted_level(
         log_share: Log of this count's part of that.
         epsilon: How exact the count is matters where the level is near this.
     """
-    log_risk = math.log(_COUNTING * delta / len(maxima)) + log_share
+    # A test may look at several samples, twice as many rounds at most, before it takes one.
+    log_risk = math.log(_COUNTING * delta / (2 * _ROUNDS * len(maxima))) + log_share
     level, n_replicates = max(each.level_for(delta) for each in maxima), _FEWEST_REPLICATES
     likely, bound = _levels(maxima, level, n_replicates, delta, log_risk)
     while likely < epsilon <= bound and n_replicates < _MOST_REPLICATES:

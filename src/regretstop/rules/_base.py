@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from regretstop.certificate import Certificate
 from regretstop.checks import check_between
-from regretstop.gap import Gap
+from regretstop.gap import CountedGap, Gap
 from regretstop.prose import compared
 from regretstop.rules._remaining import probability_left
 from regretstop.schedule import DEFAULT_SCHEDULE, Schedule
@@ -147,7 +147,7 @@ class Rule(ABC):
         self,
         snapshot: Snapshot,
         found: Estimate,
-        gap: Gap | None,
+        gap: Gap | CountedGap | None,
         *,
         guarantee: Guarantee,
         risk: RiskSpent | None = None,

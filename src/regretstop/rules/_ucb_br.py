@@ -125,7 +125,7 @@ class UCBbr(LedgerRule):
         return self._certificate(
             snapshot,
             Estimate(bound, found.incumbent, "counted", {"left_error": found.left_error, "n_places": found.n_places}),
-            found.as_gap,
+            found,
             guarantee=snapshot.guarantee,
             left=ProbabilityLeft(probability=found.left, n_paths=None),
         )
