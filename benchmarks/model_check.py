@@ -55,7 +55,7 @@ def run_path(key: dict[str, Any]) -> dict[str, Any]:
             continue
         for treatment, model in models.items():
             model.replace_history(sampler.history)
-            check = model.snapshot().check
+            check = model.snapshot().model.check
             if check is not None:
                 checks[treatment].append({"n": n, "rms": compact(check.rms), "inflation": compact(check.inflation)})
     return key | {"checks": checks, "cpu_s": round(time.process_time() - start, 2)}

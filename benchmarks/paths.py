@@ -175,7 +175,7 @@ def _ask_rules(
         snapshot = checked.snapshot()
         epsilons = problem.epsilons if moments.include_prb(n) else ()
         with_check.append(_ask(problem, snapshot, regrets, with_check, epsilons))
-        inflations.append(1.0 if snapshot.check is None else snapshot.check.inflation)
+        inflations.append(1.0 if snapshot.model.check is None else snapshot.model.check.inflation)
         if inflations[-1] > 1.0 or without != with_check[:-1]:
             unchecked.replace_history(history[:n])
             without.append(_ask(problem, unchecked.snapshot(), regrets, without, epsilons))
@@ -209,11 +209,11 @@ def _ask(
     if paper.left is not None:
         note(f"probability left {smallest:.6g}", paper.left.probability, paper.incumbent)
     gap = calibrated_gap(snapshot, SQRT_BETA)
-    note("calibrated gap", gap.bound * snapshot.scale, int(snapshot.numbers[gap.incumbent]))
+    note("calibrated gap", gap.bound * snapshot.model.scale, int(snapshot.data.numbers[gap.incumbent]))
     for rule in (DeltaCB(smallest, DELTA), DeltaES(smallest, DELTA), AcquisitionThreshold()):
         if rule.obstacle(snapshot) is None:
             estimate = rule.estimate(snapshot)
-            note(type(rule).__name__, estimate.bound, int(snapshot.numbers[estimate.incumbent]))
+            note(type(rule).__name__, estimate.bound, int(snapshot.data.numbers[estimate.incumbent]))
     for epsilon in prb_epsilons:
         name = f"PRB {epsilon:.6g}"
         if not any(_is_below(earlier.get(name), epsilon) for earlier in before):

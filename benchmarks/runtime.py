@@ -140,8 +140,8 @@ def _formula(problem: Problem, key: dict[str, Any], history: list[Observation]) 
         model = optimizer(problem, key, "map")
         model.replace_history(history)
         snapshot = model.snapshot()
-        posterior = snapshot.posteriors[0]
-        std = float(np.median(posterior.mean_std(snapshot.points)[1])) / posterior.prior_std
+        posterior = snapshot.model.posteriors[0]
+        std = float(np.median(posterior.mean_std(snapshot.data.points)[1])) / posterior.prior_std
         noise_std = posterior.noise_std / posterior.prior_std
         t, dim = len(history) + 1, problem.space.dim
         return lambda: instantaneous_regret_bound(t=t, posterior_std=std, noise_std=noise_std, dim=dim, delta=DELTA)

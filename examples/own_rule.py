@@ -17,12 +17,12 @@ class TwoDeviations(Heuristic):
 
     def estimate(self, snapshot: Snapshot) -> Estimate:
         """Return the gap in the objective's units, and x̂."""
-        points, posteriors = snapshot.points, snapshot.posteriors
+        points, posteriors = snapshot.data.points, snapshot.model.posteriors
         means = np.array([posterior.mean_std(points)[0] for posterior in posteriors])
         incumbent = int(np.argmax(np.mean(means, axis=0)))
-        maxima = [search.maximize(UpperConfidenceBound(2.0)) for search in snapshot.maximizers]
+        maxima = [search.maximize(UpperConfidenceBound(2.0)) for search in snapshot.model.maximizers]
         gap = max(best.value - mean for best, mean in zip(maxima, means[:, incumbent], strict=True))
-        return Estimate(gap * snapshot.scale, incumbent, maxima[0].how, {"deviations": 2.0})
+        return Estimate(gap * snapshot.model.scale, incumbent, maxima[0].how, {"deviations": 2.0})
 
 
 if __name__ == "__main__":

@@ -13,29 +13,37 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regretstop import Certificate, ModelReport, Noise, ProbabilityLeft, RiskSpent
+from regretstop import (
+    Asked,
+    Certificate,
+    Claim,
+    DataSeen,
+    GapClaim,
+    ModelReport,
+    Noise,
+    ProbabilityLeft,
+    RiskSpent,
+)
 from regretstop.rules._base import verdict
+from tests.changes import changed
 
 # Reserved in terms, as the words for numbers that JSON does not have.
 NON_FINITE = ("inf", "-inf", "nan")
 CERTIFICATE = Certificate(
-    rule="OptimalityGap",
-    bound=0.0123,
-    epsilon=0.05,
-    delta=0.07,
-    guarantee="model",
-    incumbent=17,
-    incumbent_value=0.93123,
-    n_observations=41,
-    n_excluded=2,
-    optimality_gap=0.0123,
-    optimality_gap_guarantee="model",
-    optimality_gap_incumbent=17,
-    reason="the bound is below ε",
-    terms={"sqrt_beta": 2.0, "tests": 3},
-    maximum="searched",
+    asked=Asked(rule="OptimalityGap", epsilon=0.05, delta=0.07),
+    claim=Claim(
+        bound=0.0123,
+        guarantee="model",
+        incumbent=17,
+        incumbent_value=0.93123,
+        maximum="searched",
+        reason="the bound is below ε",
+        terms={"sqrt_beta": 2.0, "tests": 3},
+    ),
+    gap=GapClaim(bound=0.0123, guarantee="model", incumbent=17),
+    data=DataSeen(n_observations=41, n_excluded=2),
 )
-NO_BOUND = replace(
+NO_BOUND = changed(
     CERTIFICATE,
     bound=math.inf,
     incumbent=None,
@@ -52,7 +60,7 @@ NO_BOUND = replace(
 
 @pytest.mark.parametrize(("bound", "stop"), [(0.0499, True), (0.05, False), (math.inf, False), (math.nan, False)])
 def test_it_stops_below_epsilon_only(bound: float, stop: bool) -> None:
-    assert replace(CERTIFICATE, bound=bound).stop is stop
+    assert changed(CERTIFICATE, bound=bound).stop is stop
 
 
 def test_it_cannot_be_changed_and_is_a_value() -> None:
@@ -87,7 +95,7 @@ def test_the_dictionary() -> None:
 def test_it_survives_strict_json(
     bound: float, incumbent: int | None, value: float | None, guarantee: Any, terms: dict[str, Any]
 ) -> None:
-    certificate = replace(
+    certificate = changed(
         CERTIFICATE,
         bound=bound,
         guarantee=guarantee,
@@ -100,7 +108,7 @@ def test_it_survives_strict_json(
 
 
 def test_numpy_scalars_become_plain_numbers() -> None:
-    certificate = replace(
+    certificate = changed(
         CERTIFICATE,
         bound=np.float64(0.5),
         incumbent=np.int64(3),
@@ -148,7 +156,7 @@ PARTS: dict[str, st.SearchStrategy[Any]] = {
 
 @given(st.fixed_dictionaries(PARTS).filter(lambda parts: getattr(parts["risk"], "schedule", "") not in NON_FINITE))
 def test_parts_survive_strict_json(parts: dict[str, Any]) -> None:
-    certificate = replace(CERTIFICATE, **parts)
+    certificate = changed(CERTIFICATE, **parts)
     text = json.dumps(certificate.to_dict(), allow_nan=False)
     assert Certificate.from_dict(json.loads(text)) == certificate
 
@@ -231,13 +239,13 @@ def test_words_of_a_model_certificate() -> None:
 
 
 def test_words_of_a_theorem() -> None:
-    text = str(replace(CERTIFICATE, guarantee="theorem", optimality_gap_guarantee="theorem"))
+    text = str(changed(CERTIFICATE, guarantee="theorem", optimality_gap_guarantee="theorem"))
     assert "given the kernel and the noise you declared" in text
     assert "estimated" not in text
 
 
 def test_words_of_a_heuristic_claim_no_probability_and_show_the_gap_beside_it() -> None:
-    certificate = replace(
+    certificate = changed(
         CERTIFICATE,
         rule="UCBbr",
         guarantee="heuristic",
@@ -253,7 +261,7 @@ def test_words_of_a_heuristic_claim_no_probability_and_show_the_gap_beside_it() 
         "It rests on a maximum over the space that was searched for, not enumerated.",
         "Based on 41 observations; 2 left out (failed, not finite or outside the space).",
     ]
-    without_gap = str(replace(certificate, optimality_gap=math.inf))
+    without_gap = str(changed(certificate, optimality_gap=math.inf))
     assert "Certified optimality gap: none." in without_gap
     assert "probability" not in without_gap
 
@@ -268,20 +276,20 @@ def test_words_without_a_bound_claim_nothing() -> None:
 
 
 def test_a_finite_bound_above_epsilon_goes_on_and_still_says_what_holds() -> None:
-    text = str(replace(CERTIFICATE, bound=0.3, optimality_gap=0.3))
+    text = str(changed(CERTIFICATE, bound=0.3, optimality_gap=0.3))
     assert text.startswith("Go on ")
     assert "at most 0.3 better than trial 17" in text
 
 
 def test_rounding_never_claims_more() -> None:
-    text = str(replace(CERTIFICATE, bound=0.01234500001, optimality_gap=0.0200001, delta=1e-6))
+    text = str(changed(CERTIFICATE, bound=0.01234500001, optimality_gap=0.0200001, delta=1e-6))
     assert "at most 0.01235 better" in text
     assert "at most 0.02001 for" in text
     assert "at least 0.9999," in text
 
 
 def test_the_summary_is_one_line_that_claims_no_more_than_the_bound() -> None:
-    said = replace(CERTIFICATE, bound=0.012341, guarantee="heuristic").summary()
+    said = changed(CERTIFICATE, bound=0.012341, guarantee="heuristic").summary()
     assert said == (
         "OptimalityGap estimates that the regret of trial 17 (value 0.93123) is at most 0.01235 < epsilon = 0.05 "
         "(delta = 0.07, guarantee: heuristic) after 41 evaluations."
@@ -290,7 +298,7 @@ def test_the_summary_is_one_line_that_claims_no_more_than_the_bound() -> None:
 
 
 def test_the_summary_of_a_bound_that_is_not_below_epsilon_says_so() -> None:
-    said = replace(CERTIFICATE, bound=0.2036, epsilon=0.01).summary()
+    said = changed(CERTIFICATE, bound=0.2036, epsilon=0.01).summary()
     assert "is at most 0.2036, not below epsilon = 0.01 (" in said
     assert NO_BOUND.summary() == (
         "OptimalityGap says nothing of the regret of any trial after 1 evaluations: too few observations."
@@ -304,7 +312,7 @@ ONE_ABOVE = st.sampled_from([1.0, 1.0 + 1e-15, 1.0 + 1e-9, 1.0 - 1e-12, 1.00004]
 @given(epsilon=numbers_of_any_size, ratio=ONE_ABOVE | st.floats(1e-3, 1e3))
 def test_what_is_printed_compares_as_the_numbers_do(epsilon: float, ratio: float) -> None:
     bound = epsilon * ratio
-    certificate = replace(CERTIFICATE, bound=bound, epsilon=epsilon)
+    certificate = changed(CERTIFICATE, bound=bound, epsilon=epsilon)
     says_below = re.search(r"is at most (\S+) < epsilon = (\S+) ", certificate.summary())
     says_above = re.search(r"is at most (\S+), not below epsilon = (\S+) ", certificate.summary())
     found = says_below or says_above
@@ -317,21 +325,21 @@ def test_what_is_printed_compares_as_the_numbers_do(epsilon: float, ratio: float
 
 
 def test_jitter_is_named_as_the_noise_that_it_is() -> None:
-    certificate = replace(CERTIFICATE, guarantee="theorem", noise=Noise(noise_std=0.0, jitter_std=2.73751e-6))
+    certificate = changed(CERTIFICATE, guarantee="theorem", noise=Noise(noise_std=0.0, jitter_std=2.73751e-6))
     assert str(certificate).splitlines()[1] == (
         "With probability at least 0.93, given the kernel and the noise you declared and noise of deviation 2.738e-06 "
         "on top, against rounding,"
     )
-    assert "rounding" not in str(replace(certificate, noise=Noise(noise_std=0.1)))
+    assert "rounding" not in str(changed(certificate, noise=Noise(noise_std=0.1)))
 
 
 def test_what_is_left_is_said_in_one_sentence() -> None:
-    said = replace(CERTIFICATE, left=ProbabilityLeft(probability=0.03125, n_paths=64))
+    said = changed(CERTIFICATE, left=ProbabilityLeft(probability=0.03125, n_paths=64))
     sentence = "Estimated probability that something better by more than ε remains: 0.031 (64 posterior paths)."
     assert sentence in str(said).splitlines()
     assert said.summary() == f"{CERTIFICATE.summary()} {sentence.replace('ε', 'epsilon')}"
     assert (
-        replace(CERTIFICATE, left=ProbabilityLeft(probability=0.0, n_paths=64))
+        changed(CERTIFICATE, left=ProbabilityLeft(probability=0.0, n_paths=64))
         .summary()
         .endswith(": 0 (64 posterior paths).")
     )
@@ -348,8 +356,8 @@ def test_older_certificates_say_nothing_of_it() -> None:
 
 
 def test_words_of_bounds_that_are_not_about_the_regret() -> None:
-    heuristic = replace(CERTIFICATE, guarantee="heuristic", optimality_gap=0.4)
-    improvement = replace(heuristic, rule="AcquisitionThreshold", measure="expected improvement")
+    heuristic = changed(CERTIFICATE, guarantee="heuristic", optimality_gap=0.4)
+    improvement = changed(heuristic, rule="AcquisitionThreshold", measure="expected improvement")
     assert str(improvement).splitlines()[1:3] == [
         "The model expects one more evaluation to improve on trial 17 (observed value 0.9312) by at most 0.0123;",
         "that does not bound how much better the optimum is, and there is no proof at these settings.",
@@ -357,7 +365,7 @@ def test_words_of_bounds_that_are_not_about_the_regret() -> None:
     assert improvement.summary().startswith(
         "AcquisitionThreshold estimates that the expected improvement on trial 17 (value 0.93123) is at most 0.0123 < "
     )
-    change = replace(heuristic, rule="DeltaES", measure="regret change")
+    change = changed(heuristic, rule="DeltaES", measure="regret change")
     assert str(change).splitlines()[1:3] == [
         "The rule estimates that the last observation changed the expected regret by at most 0.0123;",
         "that does not bound the regret of trial 17 (observed value 0.9312), and there is no proof at these settings.",
@@ -367,7 +375,7 @@ def test_words_of_bounds_that_are_not_about_the_regret() -> None:
 
 @pytest.mark.parametrize("measure", ["regret", "regret change", "expected improvement"])
 def test_the_measure_is_stored(measure: Any) -> None:
-    certificate = replace(CERTIFICATE, measure=measure)
+    certificate = changed(CERTIFICATE, measure=measure)
     assert Certificate.from_dict(json.loads(json.dumps(certificate.to_dict()))) == certificate
 
 

@@ -259,14 +259,14 @@ def test_the_same_point_fifty_times(noise_std: Any, spread: float) -> None:
         optimizer.tell({"x": 0.4, "y": 0.6}, -0.02 + spread * float(rng.standard_normal()))
     assert_runs_on(optimizer)
     snapshot = optimizer.snapshot()
-    posterior = snapshot.posteriors[0]
+    posterior = snapshot.model.posteriors[0]
     std = posterior.mean_std(SQUARE.encode({"x": 0.4, "y": 0.6})[None])[1][0]
     s, sigma = posterior.prior_std, posterior.noise_std
     assert std >= s * sigma / math.sqrt(58 * s**2 + sigma**2) * (1 - 1e-12)
     if noise_std == 0.1:  # the deviation of a mean of 50, not of one value
-        assert std * snapshot.scale < 0.1 / math.sqrt(49)
+        assert std * snapshot.model.scale < 0.1 / math.sqrt(49)
     if spread and noise_std == "learned":
-        assert posterior.noise_std * snapshot.scale == pytest.approx(0.1, rel=0.5)
+        assert posterior.noise_std * snapshot.model.scale == pytest.approx(0.1, rel=0.5)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Ask, tell and certificate: what is asked, what is remembered, and that nothing depends on how it came about."""
 
-import dataclasses
 import math
 import pickle
 from typing import Any
@@ -28,6 +27,7 @@ from regretstop.bound import ledger_for
 from regretstop.gap import certified_gap
 from regretstop.model import GaussianProcess
 from tests import oracle
+from tests.changes import changed
 from tests.effort import examples
 from tests.histories import FINITE, INFINITE, SPACES, History, declared, histories, options_of, random_history
 
@@ -109,7 +109,7 @@ def test_theory_is_the_papers_width_on_a_continuous_axis() -> None:
     stds: list[float] = []
     for beta in (1.0, "theory"):
         optimizer = history.told(beta=beta, n_initial=1, **declared(history.space, lengthscale=0.1))
-        posterior = optimizer.snapshot().posteriors[0]
+        posterior = optimizer.snapshot().model.posteriors[0]
         stds.append(float(posterior.mean_std(history.space.encode(optimizer.ask())[None])[1][0]))
     assert stds[0] <= stds[1]
 
@@ -178,7 +178,7 @@ def test_failures_do_not_change_what_is_known() -> None:
     before = optimizer.certificate(UCBbr(0.5))
     for value in (None, math.nan, math.inf, -math.inf):
         optimizer.tell(optimizer.ask(), value)
-    assert optimizer.certificate(UCBbr(0.5)) == dataclasses.replace(before, n_excluded=4)
+    assert optimizer.certificate(UCBbr(0.5)) == changed(before, n_excluded=4)
 
 
 def test_points_outside_the_range_count_as_data_and_are_never_recommended() -> None:
@@ -195,7 +195,7 @@ def test_points_outside_the_range_count_as_data_and_are_never_recommended() -> N
     for x, value in ((0.2, 0.1), (0.5, 0.3), (0.9, 0.2)):
         without.tell({"x": x}, value)
     edge = np.array([[1.0]])
-    means = [o.snapshot().posteriors[0].mean_std(edge)[0][0] for o in (optimizer, without)]
+    means = [o.snapshot().model.posteriors[0].mean_std(edge)[0][0] for o in (optimizer, without)]
     assert means[0] > means[1] + 0.5
 
 
@@ -204,7 +204,7 @@ def test_points_of_another_space_are_counted_only() -> None:
     before = optimizer.certificate(OptimalityGap(0.5))
     optimizer.tell({"x": 0.5}, 3.0)  # y is missing
     optimizer.tell({"x": 0.5, "y": -1.0}, 3.0)  # has no logarithm
-    assert optimizer.certificate(OptimalityGap(0.5)) == dataclasses.replace(before, n_excluded=2)
+    assert optimizer.certificate(OptimalityGap(0.5)) == changed(before, n_excluded=2)
     optimizer.ask()
 
 
@@ -219,9 +219,7 @@ def test_the_framework_may_hold_the_history() -> None:
     one, other = told.certificate(UCBbr(0.5)), taken.certificate(UCBbr(0.5))
     assert one.incumbent is not None
     assert one.optimality_gap_incumbent is not None
-    renamed = dataclasses.replace(
-        one, incumbent=10 * one.incumbent, optimality_gap_incumbent=10 * one.optimality_gap_incumbent
-    )
+    renamed = changed(one, incumbent=10 * one.incumbent, optimality_gap_incumbent=10 * one.optimality_gap_incumbent)
     assert other == renamed
     assert taken.history == tuple(observations)
     assert told.ask() == taken.ask()

@@ -32,6 +32,7 @@ from regretstop.bound import RiskLedger
 from regretstop.rules import Rule
 from regretstop.schedule import Due
 from regretstop.snapshot import Snapshot
+from tests.changes import changed
 from tests.effort import examples
 from tests.histories import FINITE, SPACES, History, declared, histories, options_of, random_history
 
@@ -47,7 +48,7 @@ class Counting(OptimalityGap):
     """A gap that says what it was computed for."""
 
     def assess(self, snapshot: Snapshot) -> Certificate:
-        computed.append(snapshot.n_observations)
+        computed.append(snapshot.data.n_observations)
         return super().assess(snapshot)
 
 
@@ -278,7 +279,7 @@ def test_what_fails_after_a_test_is_counted_and_changes_nothing_else() -> None:
     rule = OptimalityGap(0.5, schedule=Every(5))
     before = optimizer.certificate(rule)
     optimizer.tell({"x": 0.5}, math.nan)
-    assert optimizer.certificate(rule) == dataclasses.replace(before, n_excluded=1)
+    assert optimizer.certificate(rule) == changed(before, n_excluded=1)
     # A failure takes no place among the observations: the tenth of them is the eleventh evaluation.
     for x in np.linspace(0.1, 0.9, 4):
         assert optimizer.certificate(rule).n_observations == 5

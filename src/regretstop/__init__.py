@@ -45,22 +45,37 @@ if TYPE_CHECKING:
     )
     from regretstop.schedule import Every, Geometric, PostHoc, Schedule, Thinning
     from regretstop.search import UpperConfidenceBound
-    from regretstop.snapshot import Snapshot
+    from regretstop.snapshot import FittedModel, LastObservation, ObservedData, Snapshot
     from regretstop.spaces import Categorical, Float, Int, Space
-    from regretstop.statement import ModelReport, Noise, ProbabilityLeft, RiskSpent, Statement
+    from regretstop.statement import (
+        Asked,
+        Claim,
+        DataSeen,
+        GapClaim,
+        ModelReport,
+        Noise,
+        ProbabilityLeft,
+        RiskSpent,
+        Statement,
+    )
 
 __all__ = [
     "GPUCB",
     "PRB",
     "AcquisitionThreshold",
+    "Asked",
     "Categorical",
     "Certificate",
+    "Claim",
+    "DataSeen",
     "DeltaCB",
     "DeltaES",
     "Estimate",
     "Every",
     "Fit",
+    "FittedModel",
     "Float",
+    "GapClaim",
     "GaussianProcess",
     "Geometric",
     "HasJets",
@@ -68,11 +83,13 @@ __all__ = [
     "Heuristic",
     "Int",
     "Kernel",
+    "LastObservation",
     "Matern52",
     "ModelCheck",
     "ModelReport",
     "Noise",
     "Observation",
+    "ObservedData",
     "OptimalityGap",
     "Paths",
     "PostHoc",
@@ -135,11 +152,18 @@ _HOME = {
     "Schedule": "schedule",
     "Thinning": "schedule",
     "UpperConfidenceBound": "search",
+    "FittedModel": "snapshot",
+    "LastObservation": "snapshot",
+    "ObservedData": "snapshot",
     "Snapshot": "snapshot",
     "Categorical": "spaces",
     "Float": "spaces",
     "Int": "spaces",
     "Space": "spaces",
+    "Asked": "statement",
+    "Claim": "statement",
+    "DataSeen": "statement",
+    "GapClaim": "statement",
     "ModelReport": "statement",
     "Noise": "statement",
     "ProbabilityLeft": "statement",

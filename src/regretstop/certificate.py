@@ -7,10 +7,14 @@ import math
 import numbers
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from typing import Any, Self, get_args
+from typing import Any, Self, cast, get_args
 
 from regretstop import prose
 from regretstop.statement import (
+    Asked,
+    Claim,
+    DataSeen,
+    GapClaim,
     Guarantee,
     MaximumBy,
     Measure,
@@ -25,6 +29,21 @@ _VERSION = 2
 _NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 # What fields of parts are called in the `terms` of version 1, where it is not their own name.
 _NAME_IN_1 = {"spent": "risk_spent", "probability": "probability_left", "n_paths": "paths"}
+# Parts whose fields stand in the dictionary among the others, and what they are called there if not by their own name.
+_SPREAD: Mapping[str, tuple[type[Any], Mapping[str, str]]] = {
+    "asked": (Asked, {}),
+    "claim": (Claim, {}),
+    "gap": (
+        GapClaim,
+        {
+            "bound": "optimality_gap",
+            "guarantee": "optimality_gap_guarantee",
+            "incumbent": "optimality_gap_incumbent",
+        },
+    ),
+    "data": (DataSeen, {}),
+}
+# Parts that are dictionaries in it.
 _PARTS: Mapping[str, type[Any]] = {
     "risk": RiskSpent,
     "model": ModelReport,
@@ -52,11 +71,16 @@ class Certificate(Statement):
         """Return the certificate as strict JSON: infinities and NaN become strings.
 
         Returns:
-            The fields, and "version" and "stop". `from_dict` is the inverse.
+            What the parts say, and "version" and "stop". `from_dict` is the inverse.
         """
-        values = {f.name: _to_json(getattr(self, f.name)) for f in fields(self)}
-        values["terms"] = {name: _to_json(value) for name, value in self.terms.items()}
-        return {"version": _VERSION, **values, "stop": self.stop}
+        values: dict[str, Any] = {"version": _VERSION}
+        for f in fields(self):
+            part = getattr(self, f.name)
+            if f.name in _SPREAD:
+                values |= {_SPREAD[f.name][1].get(own, own): value for own, value in _to_json(part).items()}
+            else:
+                values[f.name] = _to_json(part) if f.name in _PARTS else part
+        return {**values, "stop": self.stop}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -68,16 +92,23 @@ class Certificate(Statement):
         Raises:
             ValueError: If the version is unknown, a field is missing or a word such as a guarantee has no meaning.
         """
-        data = _in_version_2(data, _PARTS)
-        values = {name: data[name] for name in _names_in(cls, data)}
+        data = _in_version_2(data)
         for name, known in _CHOICES.items():
-            if name in values and values[name] not in known:
-                raise ValueError(f"{name} must be one of {known}, got {name}={values[name]!r}")
-        for name in ("bound", "epsilon", "delta", "incumbent_value", "optimality_gap"):
-            values[name] = _from_json(values[name])
-        values["terms"] = {name: _from_json(value) for name, value in data["terms"].items()}
-        for name, kind in _PARTS.items():
-            values[name] = _part_from_json(kind, values.get(name), name)
+            if name in data and data[name] not in known:
+                raise ValueError(f"{name} must be one of {known}, got {name}={data[name]!r}")
+        missing = _missing(cls, data)
+        if missing:
+            raise ValueError(f"data must have every field, got none for {', '.join(missing)}")
+        values: dict[str, Any] = {}
+        for f in fields(cls):
+            if f.name in _SPREAD:
+                kind, called = _SPREAD[f.name]
+                own = {each.name: called.get(each.name, each.name) for each in fields(kind)}
+                values[f.name] = kind(**{one: _from_json(data[other]) for one, other in own.items() if other in data})
+            elif f.name in _PARTS:
+                values[f.name] = _part_from_json(_PARTS[f.name], data.get(f.name), f.name)
+            else:
+                values[f.name] = data[f.name]
         return cls(**values)
 
     def summary(self) -> str:
@@ -90,6 +121,8 @@ class Certificate(Statement):
 
 def _to_json(value: Any) -> Any:
     """Return a scalar as plain Python, numpy's included, a part as a dictionary, and an infinity or NaN as a string."""
+    if isinstance(value, Mapping):
+        return {name: _to_json(each) for name, each in cast(Mapping[str, Any], value).items()}
     if isinstance(value, bool | str) or value is None:
         return value
     if isinstance(value, numbers.Integral):
@@ -103,24 +136,27 @@ def _to_json(value: Any) -> Any:
 
 
 def _from_json(value: Any) -> Any:
-    """Return a scalar that `_to_json` may have turned into a string."""
+    """Return a value, or a mapping of some, that `_to_json` may have turned into strings."""
+    if isinstance(value, Mapping):
+        return {name: _from_json(each) for name, each in cast(Mapping[str, Any], value).items()}
     return _NON_FINITE.get(value, value) if isinstance(value, str) else value
 
 
-def _names_in(kind: type[Any], data: Any, name: str = "data") -> list[str]:
-    """Return the names of the fields that data has for a dataclass: all of them, but those with a default may lack.
+def _missing(kind: type[Any], data: Mapping[str, Any]) -> list[str]:
+    """Return the names of what a dictionary lacks to be a certificate of this kind."""
+    missing: list[str] = []
+    for f in fields(kind):
+        if f.name in _SPREAD:
+            spread, called = _SPREAD[f.name]
+            missing += [called.get(name, name) for name in _required(spread)]
+        elif f.default is MISSING:
+            missing.append(f.name)
+    return [name for name in missing if name not in data]
 
-    Raises:
-        ValueError: If another is missing, or if data is no mapping.
-    """
-    if not isinstance(data, Mapping):
-        raise ValueError(f"{name} must be a mapping, got {data!r}")
-    # A field with a default may be younger than what was stored, which then means the default.
-    names = [f.name for f in fields(kind) if f.default is MISSING or f.name in data]
-    missing = [each for each in names if each not in data]
-    if missing:
-        raise ValueError(f"{name} must have every field, got none for {', '.join(missing)}")
-    return names
+
+def _required(kind: type[Any]) -> list[str]:
+    """Return the names of the fields without a default: one with a default may be younger than what was stored."""
+    return [f.name for f in fields(kind) if f.default is MISSING]
 
 
 def _part_from_json(kind: type[Any], data: Any, name: str) -> Any:
@@ -131,17 +167,18 @@ def _part_from_json(kind: type[Any], data: Any, name: str) -> Any:
     """
     if data is None:
         return None
-    return kind(**{each: _from_json(data[each]) for each in _names_in(kind, data, name)})
+    if not isinstance(data, Mapping):
+        raise ValueError(f"{name} must be a mapping, got {data!r}")
+    missing = [each for each in _required(kind) if each not in data]
+    if missing:
+        raise ValueError(f"{name} must have every field, got none for {', '.join(missing)}")
+    return kind(**{f.name: _from_json(data[f.name]) for f in fields(kind) if f.name in data})
 
 
-def _in_version_2(data: Mapping[str, Any], parts: Mapping[str, type[Any]]) -> Mapping[str, Any]:
+def _in_version_2(data: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the dictionary of a certificate of version 1 or 2 in the form of version 2.
 
     Version 1 had one mapping, `terms`, also for what parts have now. What makes up no whole part stays there.
-
-    Args:
-        data: The dictionary.
-        parts: The dataclass of each part, by its name.
 
     Raises:
         ValueError: If the version is another one.
@@ -153,7 +190,7 @@ def _in_version_2(data: Mapping[str, Any], parts: Mapping[str, type[Any]]) -> Ma
         return data
     terms = dict(data["terms"])
     found: dict[str, Any] = {name: terms.pop(name) for name in ("maximum", "test", "next_test") if name in terms}
-    for name, kind in parts.items():
+    for name, kind in _PARTS.items():
         names = {f.name: _NAME_IN_1.get(f.name, f.name) for f in fields(kind)}
         part = {new: terms[old] for new, old in names.items() if old in terms}
         if part and all(f.name in part for f in fields(kind) if f.default is MISSING):

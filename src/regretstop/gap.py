@@ -82,12 +82,12 @@ def certified_gap(snapshot: Snapshot, ledger: RiskLedger) -> Gap | None:
 
     The snapshot must have no obstacle.
     """
-    if not all(slopes_are_known(snapshot.space, posterior) for posterior in snapshot.posteriors):
+    if not all(slopes_are_known(snapshot.space, posterior) for posterior in snapshot.model.posteriors):
         return None
     log_risk = ledger.log_test_risk(snapshot.test)
     if math.isinf(log_risk):
         raise ValueError("the horizon of the risk ledger is used up")
-    at_data = [posterior.mean_std(snapshot.points) for posterior in snapshot.posteriors]
+    at_data = [posterior.mean_std(snapshot.data.points) for posterior in snapshot.model.posteriors]
     # Under several posteriors the trial with the best average need not have the best bound: were it named by a width
     # that depends on δ, a larger δ could name one whose bound is larger.
     half = upper_quantile(log_risk + math.log(0.5 * _NAMING_DELTA / ledger.delta))
@@ -96,8 +96,8 @@ def certified_gap(snapshot: Snapshot, ledger: RiskLedger) -> Gap | None:
     def under(k: int, maximizer: Maximizes) -> Gap:
         return _gap_under(snapshot, k, maximizer, incumbent, *at_data[k], ledger, log_risk)
 
-    coarse = [under(k, maximizer) for k, maximizer in enumerate(coarse_maximizers(snapshot.maximizers))]
-    return worst_of(coarse, lambda k: under(k, snapshot.maximizers[k]), lambda gap: gap.bound)
+    coarse = [under(k, maximizer) for k, maximizer in enumerate(coarse_maximizers(snapshot.model.maximizers))]
+    return worst_of(coarse, lambda k: under(k, snapshot.model.maximizers[k]), lambda gap: gap.bound)
 
 
 def gap_beside(snapshot: Snapshot, delta: float, horizon: int | None = None) -> Gap | None:
@@ -114,10 +114,10 @@ def calibrated_gaps(snapshot: Snapshot, sqrt_beta: float) -> list[Gap]:
     See docs/theory.md, The optimality gap, "Calibrated". The snapshot must have no obstacle. x̂ is the best
     evaluated trial, the same for all posteriors.
     """
-    at_data = [posterior.mean_std(snapshot.points) for posterior in snapshot.posteriors]
+    at_data = [posterior.mean_std(snapshot.data.points) for posterior in snapshot.model.posteriors]
     incumbent = int(np.argmax(np.mean([mean - sqrt_beta * std for mean, std in at_data], axis=0)))
     gaps: list[Gap] = []
-    for (mean, std), maximizer in zip(at_data, snapshot.maximizers, strict=True):
+    for (mean, std), maximizer in zip(at_data, snapshot.model.maximizers, strict=True):
         maximum = maximizer.maximize(UpperConfidenceBound(sqrt_beta))
         highest = max(maximum.value, float(np.max(mean + sqrt_beta * std)))
         bound = highest - float(mean[incumbent] - sqrt_beta * std[incumbent])
@@ -140,7 +140,7 @@ def _gap_under(
     ledger: RiskLedger,
     log_risk: float,
 ) -> Gap:
-    posterior = snapshot.posteriors[k]
+    posterior = snapshot.model.posteriors[k]
     grid = grid_for(snapshot.space, posterior, ledger.slope_risk)
     prior_std = posterior.prior_std
     own_std = float(std[incumbent])
@@ -212,7 +212,9 @@ class CountedGap:
 
 def counting_obstacle(snapshot: Snapshot) -> str | None:
     """Return why no maxima can be counted, in words; None if they can."""
-    if not all(isinstance(posterior, HasJets) and posterior.kernel is not None for posterior in snapshot.posteriors):
+    if not all(
+        isinstance(posterior, HasJets) and posterior.kernel is not None for posterior in snapshot.model.posteriors
+    ):
         return "the surrogate's posterior knows no derivatives, without which beta='calibrated' can count no maxima"
     n_numeric = int(np.sum(snapshot.space.categories == 0))
     if n_numeric > _MOST_NUMERIC:
@@ -232,26 +234,26 @@ def counted_gap(snapshot: Snapshot, delta: float, epsilon: float = math.inf) -> 
         delta: δ. A hundredth of it is kept for the error of the count, and shared by all tests like 1/k(k+1).
         epsilon: ε in the objective's units, by which it is known how exact the count has to be, and what is left.
     """
-    at_data = [posterior.mean_std(snapshot.points) for posterior in snapshot.posteriors]
+    at_data = [posterior.mean_std(snapshot.data.points) for posterior in snapshot.model.posteriors]
     half = upper_quantile(math.log(0.5 * delta))
     incumbent = int(np.argmax(np.mean([mean - half * std for mean, std in at_data], axis=0)))
-    rng = np.random.default_rng([snapshot.maximizers[0].seed, snapshot.n_observations])
+    rng = np.random.default_rng([snapshot.model.maximizers[0].seed, snapshot.data.n_observations])
     maxima = [
         ExpectedMaxima(
             posterior,
             snapshot.space,
-            snapshot.points[incumbent],
-            snapshot.points[np.argsort(-mean)[:_N_CENTERS]],
+            snapshot.data.points[incumbent],
+            snapshot.data.points[np.argsort(-mean)[:_N_CENTERS]],
             rng,
-            snapshot.n_observations,
+            snapshot.data.n_observations,
         )
-        for posterior, (mean, _) in zip(snapshot.posteriors, at_data, strict=True)
+        for posterior, (mean, _) in zip(snapshot.model.posteriors, at_data, strict=True)
         if isinstance(posterior, HasJets)
     ]
     # The shares of the tests, 1/k(k+1), add up to 1.
     log_share = -math.log(snapshot.test * (snapshot.test + 1))
-    bound, n_places = counted_level(maxima, delta, log_share, epsilon / snapshot.scale)
+    bound, n_places = counted_level(maxima, delta, log_share, epsilon / snapshot.model.scale)
     if math.isinf(epsilon):
         return CountedGap(bound, incumbent, math.nan, math.nan, n_places)
-    left, error = counted_left(maxima, epsilon / snapshot.scale, _N_REPLICATES)
+    left, error = counted_left(maxima, epsilon / snapshot.model.scale, _N_REPLICATES)
     return CountedGap(bound, incumbent, left, error, n_places)

@@ -11,12 +11,12 @@ from regretstop.array import Array
 from regretstop.certificate import Certificate
 from regretstop.checks import as_float, check_at_least, check_between, check_number_or
 from regretstop.history import EncodedHistory, History, Observation
-from regretstop.model import Fit, GaussianProcess, Surrogate, all_equal, plateau_of
+from regretstop.model import GaussianProcess, Surrogate, all_equal, plateau_of
 from regretstop.propose import initial_point, next_point
 from regretstop.rules import Rule
 from regretstop.schedule import EVERY_OBSERVATION, Due, Schedule
-from regretstop.search import NOTHING, Maximizer, SearchModel, Visited, exceeding_point, repeats_agree
-from regretstop.snapshot import Beta, Snapshot
+from regretstop.search import NOTHING, SearchModel, Visited, exceeding_point, repeats_agree
+from regretstop.snapshot import Beta, FittedModel, LastObservation, ObservedData, Snapshot
 from regretstop.spaces import Space
 
 Direction = Literal["maximize", "minimize"]
@@ -157,7 +157,7 @@ class GPUCB:
         data, due = self._due(rule.schedule)
         known = self._tests.get(repr(rule))
         if known is not None and known[0].fits_as(data):
-            return replace(known[1], n_excluded=data.n_excluded)
+            return replace(known[1], data=replace(known[1].data, n_excluded=data.n_excluded))
         try:
             certificate = rule.assess(self._snapshot(rule.schedule, data, due))
         except np.linalg.LinAlgError as error:  # what rounding leaves undecided is no bound
@@ -192,8 +192,8 @@ class GPUCB:
         n = len(data.values)
         n_estimated, fewest = self._count_estimated(), self._fewest()
         obstacle: str | None = None
-        fit: Fit | None = None
-        maximizers: tuple[Maximizer, ...] = ()
+        seen = FittedModel(guarantee=self._surrogate.guarantee)
+        last: LastObservation | None = None
         plateau = plateau_of(data.values) if n else None
         candidates = data.inside
         if n < fewest:
@@ -206,7 +206,7 @@ class GPUCB:
             obstacle = "no observation lies in the space"
         else:
             model = self._fit(data)
-            fit, maximizers = model.fit, model.maximizers
+            fit = model.fit
             if not fit.data.has_spread:
                 obstacle = all_equal(self._sign * float(data.values[0]))
             else:
@@ -214,28 +214,33 @@ class GPUCB:
                 candidates = data.inside & (data.values >= fit.data.fence)
                 if not np.any(candidates):
                     obstacle = "the values in the space are all far worse than those outside it"
+            seen = FittedModel(
+                guarantee=self._surrogate.guarantee,
+                posteriors=fit.posteriors,
+                maximizers=model.maximizers,
+                scale=fit.data.scale,
+                sampling=fit.sampling,
+                check=fit.check,
+            )
+            last = LastObservation(data.points[-1], float(fit.data.values[-1]), int(np.sum(candidates[:-1])))
         return Snapshot(
             space=self.space,
-            posteriors=fit.posteriors if fit else (),
-            maximizers=maximizers,
-            points=data.points[candidates],
-            numbers=data.numbers[candidates],
-            values=self._sign * data.values[candidates],
-            scale=fit.data.scale if fit else 1.0,
             beta=self._beta,
-            guarantee=self._surrogate.guarantee,
-            n_observations=n,
-            n_excluded=data.n_excluded,
-            test=max(due.test, 1),
+            model=seen,
+            data=ObservedData(
+                points=data.points[candidates],
+                numbers=data.numbers[candidates],
+                values=self._sign * data.values[candidates],
+                n_observations=n,
+                n_excluded=data.n_excluded,
+                optimum=self._optimum(data, candidates),
+                last=last,
+                plateau=None if plateau is None else replace(plateau, value=self._sign * plateau.value),
+            ),
             obstacle=obstacle,
-            sampling=fit.sampling if fit else None,
-            check=fit.check if fit else None,
+            test=max(due.test, 1),
             schedule=schedule,
             next_test=due.following,
-            optimum=self._optimum(data, candidates),
-            last=(data.points[-1], float(fit.data.values[-1])) if fit else None,
-            n_before=int(np.sum(candidates[:-1])),
-            plateau=None if plateau is None else replace(plateau, value=self._sign * plateau.value),
         )
 
     def _optimum(self, data: EncodedHistory, candidates: NDArray[np.bool_]) -> int | None:

@@ -72,8 +72,7 @@ def _matched(model: SearchModel, snapshot: Snapshot) -> Gap | None:
     """Return the certified gap, with the maximiser that keeps it open; None where there is no gap."""
     if snapshot.obstacle is not None:
         return None
-    maximizers = model.maximizers
-    seen = replace(snapshot, maximizers=maximizers, posteriors=tuple(each.posterior for each in maximizers))
+    seen = replace(snapshot, model=snapshot.model.among(model.maximizers))
     return certified_gap(seen, _ledger(model.space))
 
 
@@ -85,10 +84,10 @@ def _calibrated(model: SearchModel, snapshot: Snapshot) -> tuple[Array, float]:
     """
     chooser = model.chooser
     width = _DEFAULT_WIDTH
-    seen = replace(snapshot, maximizers=(chooser,), posteriors=(chooser.posterior,))
+    seen = replace(snapshot, model=snapshot.model.among((chooser,)))
     if snapshot.obstacle is None and counting_obstacle(seen) is None:
         found = counted_gap(seen, _DELTA)
-        highest = float(chooser.posterior.mean_std(seen.points[[found.incumbent]])[0][0]) + found.bound
+        highest = float(chooser.posterior.mean_std(seen.data.points[[found.incumbent]])[0][0]) + found.bound
         # Each maximiser of the width before has a smaller one, until they agree (Dinkelbach 1967).
         for _ in range(_WIDTH_ROUNDS):
             reached = chooser.maximize(UpperConfidenceBound(width))

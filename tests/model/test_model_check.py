@@ -479,7 +479,7 @@ def test_so_does_the_remark_that_noise_alone_keeps_the_bound_up(treatment: str) 
 @pytest.mark.parametrize("name", RULES)
 def test_a_certificate_tells_of_the_misfit(name: str, treatment: str) -> None:
     optimizer = told(*changing(), treatment)
-    certificate, check = optimizer.certificate(RULES[name]), optimizer.snapshot().check
+    certificate, check = optimizer.certificate(RULES[name]), optimizer.snapshot().model.check
     assert check is not None
     assert check.inflation > 1.0
     assert certificate.model.n_residuals == check.n_residuals == 12
@@ -514,7 +514,7 @@ def test_minimising_the_negative_is_checked_alike() -> None:
     for point, value in zip(points, values, strict=True):
         up.tell(SQUARE.decode(point), float(value))
         down.tell(SQUARE.decode(point), -float(value))
-    check = up.snapshot().check
+    check = up.snapshot().model.check
     assert check is not None
     assert check.inflation > 1.0
-    assert down.snapshot().check == check
+    assert down.snapshot().model.check == check

@@ -198,7 +198,7 @@ def test_no_certificate_is_of_a_trial_that_was_raised(rule: Rule, seed: int, n_g
     for value in rng.permutation(optimizer_values):
         optimizer.tell(SQUARE.decode(rng.random(2)), float(value))
     snapshot = optimizer.snapshot()
-    assert np.all(snapshot.values > -1e9)
+    assert np.all(snapshot.data.values > -1e9)
     certificate = rule.assess(snapshot)
     assert certificate.incumbent is None or optimizer.history[certificate.incumbent].value > -1e9
     gap_incumbent = certificate.optimality_gap_incumbent

@@ -134,9 +134,9 @@ def check_bound(seed: int) -> None:
     optimizer = search_of(seed)
     certificate, snapshot = optimizer.certificate(OptimalityGap(1e-2)), optimizer.snapshot()
     assert np.isfinite(certificate.bound)
-    exact = exact_of(snapshot.posteriors[0], 0.0)
+    exact = exact_of(snapshot.model.posteriors[0], 0.0)
     mean, std = exact.mean_std(np.linspace(0.0, 1.0, 25)[:, None])
-    own_mean, own_std = exact.mean_std(snapshot.points[snapshot.numbers == certificate.incumbent])
+    own_mean, own_std = exact.mean_std(snapshot.data.points[snapshot.data.numbers == certificate.incumbent])
     alpha, eta = float(certificate.terms["sqrt_alpha"]), float(certificate.terms["sqrt_eta"])
     gap = np.max(mean + alpha * std) - (own_mean[0] - eta * own_std[0]) + float(certificate.terms["grid_error"])
     assert certificate.bound >= gap - LEAST_BOUND
@@ -170,7 +170,7 @@ def test_the_false_theorem_is_none() -> None:
 
 @pytest.mark.parametrize("seed", range(0, 64, 8))  # noise_std=0
 def test_the_mode_of_a_noise_free_search_is_as_careful(seed: int) -> None:
-    posterior = search_of(seed, "map").snapshot().posteriors[0]
+    posterior = search_of(seed, "map").snapshot().model.posteriors[0]
     assert isinstance(posterior, GaussianProcessPosterior)
     queries = queries_for(posterior.points, seed)
     exact = exact_of(posterior, None).mean_std(queries)[1]

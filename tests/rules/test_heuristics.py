@@ -29,6 +29,7 @@ from regretstop import (
 from regretstop.rules import Heuristic
 from regretstop.snapshot import Snapshot
 from tests import oracle
+from tests.changes import changed, of_samples
 from tests.effort import examples
 from tests.histories import FINITE, History, declared, histories, options_of, random_history
 
@@ -295,31 +296,32 @@ def test_maxima_are_not_below_a_dense_set(history: History, treatment: str) -> N
     """The worst over the posteriors at the common incumbent."""
     optimizer = history.told(**options_of(treatment, history.space))
     snapshot, points = optimizer.snapshot(), dense(history)
-    at_data = [posterior.mean_std(snapshot.points) for posterior in snapshot.posteriors]
+    at_data = [posterior.mean_std(snapshot.data.points) for posterior in snapshot.model.posteriors]
     incumbent = int(np.argmax(np.mean([mean for mean, _ in at_data], axis=0)))
     improvements: list[float] = []
-    for posterior, (mean, _) in zip(snapshot.posteriors, at_data, strict=True):
+    for posterior, (mean, _) in zip(snapshot.model.posteriors, at_data, strict=True):
         far_mean, far_std = posterior.mean_std(points)
         z = (far_mean - mean[incumbent]) / far_std
         improvements.append(float(np.max(far_std * (norm.pdf(z) + z * norm.cdf(z)))))
     certificate = optimizer.certificate(AcquisitionThreshold())
-    assert certificate.bound >= snapshot.scale * max(improvements) * (1 - 1e-3)
-    assert certificate.incumbent == snapshot.numbers[incumbent]
+    assert certificate.bound >= snapshot.model.scale * max(improvements) * (1 - 1e-3)
+    assert certificate.incumbent == snapshot.data.numbers[incumbent]
 
 
 def changes(snapshot: Snapshot, delta: float) -> list[float]:
     """Return ΔES under each sample of a snapshot of a finite space, in the objective's units."""
-    point, value = snapshot.last or (np.zeros(0), math.nan)
-    old = [posterior.without(point, value) for posterior in snapshot.posteriors]  # type: ignore[attr-defined]
-    points, old_points = snapshot.points, snapshot.points[:-1]
-    best = int(np.argmax(sum(p.mean_std(points)[0] for p in snapshot.posteriors)))
+    last = snapshot.data.last
+    assert last is not None
+    old = [posterior.without(last.point, last.value) for posterior in snapshot.model.posteriors]  # type: ignore[attr-defined]
+    points, old_points = snapshot.data.points, snapshot.data.points[:-1]
+    best = int(np.argmax(sum(p.mean_std(points)[0] for p in snapshot.model.posteriors)))
     old_best = int(np.argmax(sum(p.mean_std(old_points)[0] for p in old)))
-    n, d = snapshot.n_observations - 1, snapshot.space.dim
+    n, d = snapshot.data.n_observations - 1, snapshot.space.dim
     root = math.sqrt(0.4 * math.log(d * n**2 * math.pi**2 / (6 * delta)))
     lower = [mean - root * std for mean, std in (p.mean_std(old_points) for p in old)]
     lower_best = int(np.argmax(sum(lower)))
     found: list[float] = []
-    for p, q, low in zip(snapshot.posteriors, old, lower, strict=True):
+    for p, q, low in zip(snapshot.model.posteriors, old, lower, strict=True):
         mean, _ = p.mean_std(points[[old_best, best]])
         joint = p.covariance(points[[old_best, best]])  # type: ignore[attr-defined]
         v = math.sqrt(max(joint[0, 0] - 2 * joint[0, 1] + joint[1, 1], 1e-300))
@@ -327,11 +329,11 @@ def changes(snapshot: Snapshot, delta: float) -> list[float]:
         gained = v * norm.pdf(g / v) + g * norm.cdf(g / v) if best != old_best else 0.0
         everywhere, spread = q.mean_std(snapshot.space.enumerate())
         kappa = np.max(everywhere + root * spread) - low[lower_best]
-        (m,), (s,) = q.mean_std(point[None])
+        (m,), (s,) = q.mean_std(last.point[None])
         noise, total = p.noise_std**2 + p.jitter, s**2 + p.noise_std**2 + p.jitter
-        kl = 0.5 * (math.log(1 + s**2 / noise) - s**2 / total + s**2 * (value - m) ** 2 / total**2)
+        kl = 0.5 * (math.log(1 + s**2 / noise) - s**2 / total + s**2 * (last.value - m) ** 2 / total**2)
         shift = abs(q.mean_std(old_points[[old_best]])[0][0] - mean[1])
-        found.append(float(snapshot.scale * (shift + gained + kappa * math.sqrt(kl / 2))))
+        found.append(float(snapshot.model.scale * (shift + gained + kappa * math.sqrt(kl / 2))))
     return found
 
 
@@ -351,20 +353,8 @@ def test_a_certificate_is_the_worst_of_the_samples_at_one_trial(rule: Rule) -> N
         random_history(FINITE["a table"], 12, 3).told(surrogate=GaussianProcess(hyperparameters="posterior")).snapshot()
     )
     certificate = rule.assess(snapshot)
-    trial = snapshot.numbers.tolist().index(certificate.incumbent)
-    each = [
-        rule.assess(
-            dataclasses.replace(
-                snapshot,
-                posteriors=snapshot.posteriors[k : k + 1],
-                maximizers=snapshot.maximizers[k : k + 1],
-                points=snapshot.points[[trial]],
-                numbers=snapshot.numbers[[trial]],
-                values=snapshot.values[[trial]],
-            )
-        ).bound
-        for k in range(8)
-    ]
+    trial = snapshot.data.numbers.tolist().index(certificate.incumbent)
+    each = [rule.assess(of_samples(snapshot, [k], trial)).bound for k in range(8)]
     assert certificate.bound == pytest.approx(max(each), rel=1e-9)
     assert certificate.bound > 1.05 * min(each)
     assert certificate.model.n_samples == 8
@@ -434,7 +424,7 @@ def test_minimising_mirrors_maximising(rule: Rule, history: History, treatment: 
     down = mirrored.told(direction="minimize", **options_of(treatment, history.space, mean=-0.3))
     one, other = up.certificate(rule), down.certificate(rule)
     assert one.incumbent_value is not None
-    assert dataclasses.replace(one, incumbent_value=-one.incumbent_value) == other
+    assert changed(one, incumbent_value=-one.incumbent_value) == other
 
 
 # ---- What they say ---------------------------------------------------------------------------------------------------

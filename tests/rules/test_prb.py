@@ -1,6 +1,5 @@
 """The probability that something better remains: by hand, by brute force, and what the rule makes of it."""
 
-import dataclasses
 import json
 import math
 import statistics
@@ -28,6 +27,7 @@ from regretstop.rules._remaining import path_gaps
 from regretstop.search import Maximizer
 from regretstop.snapshot import Snapshot
 from regretstop.statement import ProbabilityLeft
+from tests.changes import with_model
 from tests.effort import examples
 from tests.histories import FINITE, SPACES, History, declared, histories, options_of, random_history
 from tests.oracle import covariance, matern52
@@ -77,7 +77,7 @@ def test_two_points_by_hand(noise: float, epsilon: float) -> None:
     optimizer, mean, std = two_points(noise)
     exact = 1.0 - NORMAL.cdf((epsilon - mean) / std)
     snapshot = optimizer.snapshot()
-    gaps = gaps_of(snapshot, snapshot.points[:1], epsilon) * snapshot.scale
+    gaps = gaps_of(snapshot, snapshot.data.points[:1], epsilon) * snapshot.model.scale
     assert np.mean(gaps > epsilon) == pytest.approx(exact, abs=5.0 * standard_error(exact, gaps.size) + 0.03 * exact)
     assert np.all(gaps >= 0.0)
     assert np.mean(gaps == 0.0) == pytest.approx(NORMAL.cdf(-mean / std), abs=0.05)
@@ -90,7 +90,7 @@ def test_two_points_by_hand(noise: float, epsilon: float) -> None:
 def brute_force(history: History, epsilon: float, options: dict[str, Any]) -> tuple[Snapshot, int, np.ndarray]:
     """Return 100 000 exact draws of f* − f(x̂) on all points of a finite space, for x̂ of the highest mean."""
     snapshot = history.told(**options).snapshot()
-    posterior: Any = snapshot.posteriors[0]
+    posterior: Any = snapshot.model.posteriors[0]
     space = history.space
     points = space.enumerate()
 
@@ -106,12 +106,12 @@ def brute_force(history: History, epsilon: float, options: dict[str, Any]) -> tu
     if options["surrogate"].guarantee == "model":
         rest = 1.0 - cross @ inverse @ np.ones(len(inverse))
         cov += np.outer(rest, rest) / np.sum(inverse)
-    best = int(np.argmax(posterior.mean_std(snapshot.points)[0]))
-    row = int(np.argmin(np.sum((points - snapshot.points[best]) ** 2, axis=1)))
+    best = int(np.argmax(posterior.mean_std(snapshot.data.points)[0]))
+    row = int(np.argmin(np.sum((points - snapshot.data.points[best]) ** 2, axis=1)))
     values, vectors = np.linalg.eigh(cov)
     normals = np.random.default_rng(1).standard_normal((len(points), 100_000))
     draws = mean[:, None] + vectors @ (np.sqrt(np.maximum(values, 0.0))[:, None] * normals)
-    return snapshot, best, (np.max(draws, axis=0) - draws[row]) * snapshot.scale
+    return snapshot, best, (np.max(draws, axis=0) - draws[row]) * snapshot.model.scale
 
 
 @pytest.mark.parametrize("treatment", ["fixed", "map"])
@@ -120,7 +120,7 @@ def test_against_draws_of_the_joint_posterior(name: str, treatment: str) -> None
     """At the ε that half, a fifth and a twentieth of the exact draws exceed; 3200 paths and 5 % for the frequencies."""
     history = random_history(FINITE[name], 9, seed=4)
     snapshot, best, exact = brute_force(history, 0.1, options_of(treatment, history.space))
-    gaps = gaps_of(snapshot, snapshot.points[best : best + 1], 0.1) * snapshot.scale
+    gaps = gaps_of(snapshot, snapshot.data.points[best : best + 1], 0.1) * snapshot.model.scale
     for p in (0.5, 0.2, 0.05):
         epsilon = max(float(np.quantile(exact, 1.0 - p)), 1e-6)  # where x̂ is the best, both are 0 up to rounding
         p = float(np.mean(exact > epsilon))
@@ -245,15 +245,20 @@ def test_several_posteriors_give_equal_shares() -> None:
     known = history.told(**declared(space, noise_std=1e-3, outputscale=25.0)).snapshot()
     upside_down = history.with_values([-v for v in history.values])
     other = upside_down.told(**declared(space, noise_std=1e-3, outputscale=25.0)).snapshot()
-    both = dataclasses.replace(
-        known, posteriors=(*known.posteriors, *other.posteriors), maximizers=(*known.maximizers, *other.maximizers)
+    both = with_model(
+        known,
+        posteriors=(*known.model.posteriors, *other.model.posteriors),
+        maximizers=(*known.model.maximizers, *other.model.maximizers),
     )
-    top = int(np.argmax(known.values))
+    top = int(np.argmax(known.data.values))
     assert probability_left(known, top, 0.1) == ProbabilityLeft(probability=0.0, n_paths=64)
     assert probability_left(other, top, 0.1) == ProbabilityLeft(probability=1.0, n_paths=64)
     assert probability_left(both, top, 0.1) == ProbabilityLeft(probability=0.5, n_paths=64)
-    three = dataclasses.replace(both, posteriors=(*both.posteriors, known.posteriors[0]),
-                                maximizers=(*both.maximizers, known.maximizers[0]))  # fmt: skip
+    three = with_model(
+        both,
+        posteriors=(*both.model.posteriors, *known.model.posteriors),
+        maximizers=(*both.model.maximizers, *known.model.maximizers),
+    )
     certificate = PRB(0.1).assess(three)
     assert not certificate.stop
     assert certificate.left.n_paths % 3 == 0  # type: ignore[operator]
@@ -273,9 +278,9 @@ class WithoutPaths:
 
 def test_a_posterior_without_paths() -> None:
     snapshot = random_history(SPACES["a square"], 9, seed=0).told().snapshot()
-    plain: Any = WithoutPaths(snapshot.posteriors[0])
-    search = Maximizer(plain, snapshot.space, snapshot.points, 0)
-    snapshot = dataclasses.replace(snapshot, posteriors=(plain,), maximizers=(search,))
+    plain: Any = WithoutPaths(snapshot.model.posteriors[0])
+    search = Maximizer(plain, snapshot.space, snapshot.data.points, 0)
+    snapshot = with_model(snapshot, posteriors=(plain,), maximizers=(search,))
     certificate = PRB(0.1).assess(snapshot)
     assert certificate.bound == math.inf
     assert "cannot be drawn from as functions" in certificate.reason

@@ -16,12 +16,12 @@ def test_it_draws_from_the_maximisers_of_paths_that_exceed() -> None:
     """Against draws of the exact joint posteriors of a finite space, where one of two models seldom exceeds."""
     history, epsilon = random_history(FINITE["twelve integers"], 5, seed=1), 0.2
     told = [history.told(**declared(history.space, lengthscale=ell)).snapshot() for ell in (0.1, 0.3)]
-    maximizers = [snapshot.maximizers[0] for snapshot in told]
+    maximizers = [snapshot.model.maximizers[0] for snapshot in told]
     points = history.space.enumerate()
     at_points, at_data = (
-        np.array([s.posterior.mean_std(where)[0] for s in maximizers]) for where in (points, told[0].points)
+        np.array([s.posterior.mean_std(where)[0] for s in maximizers]) for where in (points, told[0].data.points)
     )
-    best = int(np.argmin(np.abs(points[:, 0] - told[0].points[np.argmax(at_data.mean(axis=0)), 0])))
+    best = int(np.argmin(np.abs(points[:, 0] - told[0].data.points[np.argmax(at_data.mean(axis=0)), 0])))
     rng = np.random.default_rng(0)
     counts = np.zeros((2, len(points)))
     for k, search in enumerate(maximizers):
@@ -32,7 +32,7 @@ def test_it_draws_from_the_maximisers_of_paths_that_exceed() -> None:
     assert counts[1].sum() < 0.5 * counts[0].sum()
 
     n = 500
-    chosen = np.array([exceeding_point(maximizers, told[0].points, epsilon, rng) for _ in range(n)])
+    chosen = np.array([exceeding_point(maximizers, told[0].data.points, epsilon, rng) for _ in range(n)])
     found = np.bincount(np.argmin(np.abs(points - chosen[:, 0]), axis=0), minlength=len(points))
     distance = 0.5 * np.sum(np.abs(found / n - counts.sum(axis=0) / counts.sum()))
     assert distance < 0.1  # about 0.04 is chance
@@ -70,9 +70,9 @@ def test_under_samples_its_paths_are_those_of_all_samples_and_the_other_points_t
     history, epsilon = random_history(SPACES["a square"], 9, seed=0), 0.1
     sampled = history.told(surrogate=GaussianProcess(hyperparameters="posterior"), exceedance=epsilon)
     snapshot = sampled.snapshot()
-    assert len(snapshot.maximizers) == 8
+    assert len(snapshot.model.maximizers) == 8
     rng = np.random.default_rng([0, 9, 0])
-    point = exceeding_point(snapshot.maximizers, snapshot.points, epsilon / snapshot.scale, rng)
+    point = exceeding_point(snapshot.model.maximizers, snapshot.data.points, epsilon / snapshot.model.scale, rng)
     assert point is not None
     asked_for = sampled.ask()
     assert asked_for == history.space.decode(point)

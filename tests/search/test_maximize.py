@@ -121,8 +121,8 @@ def test_maxima_on_the_faces_of_the_cube_are_found(seed: int) -> None:
     lengthscales = 10.0 ** np.random.default_rng(seed).uniform(-0.9, 0.1, 3)
     kernel = Matern52(lengthscales=lengthscales.tolist(), outputscale=1.0)
     snapshot = history.told(surrogate=GaussianProcess(hyperparameters="fixed", kernel=kernel, noise_std=0.1)).snapshot()
-    mean, std = snapshot.posteriors[0].mean_std(cube_grid(3, 33))
-    maximum = snapshot.maximizers[0].maximize(UpperConfidenceBound(4.0))
+    mean, std = snapshot.model.posteriors[0].mean_std(cube_grid(3, 33))
+    maximum = snapshot.model.maximizers[0].maximize(UpperConfidenceBound(4.0))
     assert maximum.value >= float(np.max(mean + 4.0 * std)) - 1e-4
 
 
@@ -135,8 +135,8 @@ def test_the_hill_of_the_best_start_is_climbed(lengthscales: tuple[float, float]
         history = replace(history, space=Space(dict(reversed(list(space.items())))))
     kernel = Matern52(lengthscales=lengthscales, outputscale=1.0)
     snapshot = history.told(surrogate=GaussianProcess(hyperparameters="fixed", kernel=kernel, noise_std=0.1)).snapshot()
-    mean, std = snapshot.posteriors[0].mean_std(cube_grid(2, 201))
-    maximum = snapshot.maximizers[0].maximize(UpperConfidenceBound(5.3))
+    mean, std = snapshot.model.posteriors[0].mean_std(cube_grid(2, 201))
+    maximum = snapshot.model.maximizers[0].maximize(UpperConfidenceBound(5.3))
     assert maximum.value >= float(np.max(mean + 5.3 * std)) - 1e-4
 
 

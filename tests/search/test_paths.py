@@ -20,7 +20,7 @@ N_DRAWS = N_SETS * N_EACH
 
 
 def posterior_of(optimizer: GPUCB) -> GaussianProcessPosterior:
-    posterior = optimizer.snapshot().posteriors[0]
+    posterior = optimizer.snapshot().model.posteriors[0]
     assert isinstance(posterior, GaussianProcessPosterior)
     return posterior
 
@@ -145,12 +145,12 @@ def test_paths_are_determined_by_the_seed() -> None:
 def maxima_of(space: Space, history: History, n: int = 40, **options: Any) -> Any:
     """Return paths and their maxima, with the first observation as anchor."""
     snapshot = history.told(**declared(space, **options)).snapshot()
-    posterior, search = snapshot.posteriors[0], snapshot.maximizers[0]
+    posterior, search = snapshot.model.posteriors[0], snapshot.model.maximizers[0]
     assert isinstance(posterior, GaussianProcessPosterior)
     rng = np.random.default_rng(0)
     paths = posterior.paths(n, rng)
-    maxima = maximize_paths(paths, search, snapshot.points[:1], rng, n_starts=3, tolerance=1e-6)
-    np.testing.assert_allclose(maxima.at_anchors, paths.values(snapshot.points[:1]))
+    maxima = maximize_paths(paths, search, snapshot.data.points[:1], rng, n_starts=3, tolerance=1e-6)
+    np.testing.assert_allclose(maxima.at_anchors, paths.values(snapshot.data.points[:1]))
     own = paths.value_gradient(maxima.points, np.arange(n))[0]
     np.testing.assert_allclose(maxima.values, own, rtol=1e-9, atol=1e-9)
     np.testing.assert_array_equal(space.snap(maxima.points), maxima.points)
@@ -196,7 +196,7 @@ def test_paths_after_one_that_is_good_enough_are_left_alone() -> None:
         rng = np.random.default_rng(0)
         paths = posterior_of(history.told(**declared(space))).paths(n, rng)
         return maximize_paths(
-            paths, snapshot.maximizers[0], snapshot.points[:1], rng, n_starts=2, tolerance=1e-6, **options
+            paths, snapshot.model.maximizers[0], snapshot.data.points[:1], rng, n_starts=2, tolerance=1e-6, **options
         )
 
     all_climbed, none_climbed = maximized(), maximized(enough=-1.0)

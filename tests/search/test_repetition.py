@@ -73,7 +73,7 @@ def test_the_best_point_that_is_left(seed: int, is_enumerated: bool) -> None:
     """By enumeration the very best; otherwise one that is left, as long as there is one."""
     rng = np.random.default_rng(seed)
     history = random_history(TABLE, 6, seed)
-    posterior = history.told(**declared(TABLE)).snapshot().posteriors[0]
+    posterior = history.told(**declared(TABLE)).snapshot().model.posteriors[0]
     everything = TABLE.enumerate()
     known = everything[rng.permutation(24)[: int(rng.integers(0, 25))]]
     visited, acquisition = Visited(known), UpperConfidenceBound(float(rng.uniform(0, 3)))
@@ -152,7 +152,7 @@ def test_a_repeat_is_worth_it_while_another_point_may_be_better() -> None:
         optimizer = GPUCB(space, **model)
         for i, value in enumerate(values):
             optimizer.tell({"n": i}, value)
-        return optimizer.snapshot().posteriors[0]
+        return optimizer.snapshot().model.posteriors[0]
 
     points = space.enumerate()
     # Two points nearly as good as each other, then one that is better by ten deviations of the noise.

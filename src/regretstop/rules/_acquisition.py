@@ -42,13 +42,13 @@ class AcquisitionThreshold(Heuristic):
 
     def estimate(self, snapshot: Snapshot) -> Estimate:
         """Return the worst over the posteriors at the trial whose mean is the highest on average."""
-        at_data = [posterior.mean_std(snapshot.points) for posterior in snapshot.posteriors]
+        at_data = [posterior.mean_std(snapshot.data.points) for posterior in snapshot.model.posteriors]
         incumbent = int(np.argmax(np.mean([mean for mean, _ in at_data], axis=0)))
         found: list[tuple[float, How]] = []
-        for (mean, std), maximizer in zip(at_data, snapshot.maximizers, strict=True):
+        for (mean, std), maximizer in zip(at_data, snapshot.model.maximizers, strict=True):
             acquisition = LogExpectedImprovement(float(mean[incumbent]))
             maximum = maximizer.maximize(acquisition)
             found.append((max(maximum.value, float(np.max(acquisition(mean, std)))), maximum.how))
         log_value, how = max(found, key=lambda pair: pair[0])
-        terms = {"log_improvement": log_value + math.log(snapshot.scale)}
-        return Estimate(math.exp(log_value) * snapshot.scale, incumbent, how, terms)
+        terms = {"log_improvement": log_value + math.log(snapshot.model.scale)}
+        return Estimate(math.exp(log_value) * snapshot.model.scale, incumbent, how, terms)

@@ -13,7 +13,18 @@ from regretstop.prose import compared
 from regretstop.rules._remaining import probability_left
 from regretstop.schedule import DEFAULT_SCHEDULE, Schedule
 from regretstop.snapshot import Snapshot
-from regretstop.statement import Guarantee, MaximumBy, Measure, Noise, ProbabilityLeft, RiskSpent
+from regretstop.statement import (
+    Asked,
+    Claim,
+    DataSeen,
+    GapClaim,
+    Guarantee,
+    MaximumBy,
+    Measure,
+    Noise,
+    ProbabilityLeft,
+    RiskSpent,
+)
 
 
 @dataclass(frozen=True)
@@ -71,8 +82,8 @@ class Rule(ABC):
 
     def assess(self, snapshot: Snapshot) -> Certificate:
         """Return the certificate for the data and the model in the snapshot."""
-        if snapshot.optimum is not None and self.measure == "regret":
-            return self._optimal(snapshot, snapshot.optimum)
+        if snapshot.data.optimum is not None and self.measure == "regret":
+            return self._optimal(snapshot, snapshot.data.optimum)
         obstacle = self.obstacle(snapshot)
         return self._assess(snapshot) if obstacle is None else self._obstructed(snapshot, obstacle)
 
@@ -102,44 +113,43 @@ class Rule(ABC):
         """
         # The only place where one is built: what else a certificate says is put in the place of what this one does not.
         return Certificate(
-            rule=type(self).__name__,
-            bound=math.inf,
-            epsilon=float(self.epsilon),
-            delta=float(self.delta),
-            guarantee=guarantee,
-            incumbent=None,
-            incumbent_value=None,
-            n_observations=n_observations,
-            n_excluded=n_excluded,
-            optimality_gap=math.inf,
-            optimality_gap_guarantee="theorem" if guarantee == "theorem" else "model",
-            optimality_gap_incumbent=None,
-            reason=reason,
-            terms={},
-            measure=self.measure,
+            asked=Asked(rule=type(self).__name__, epsilon=float(self.epsilon), delta=float(self.delta)),
+            claim=Claim(
+                bound=math.inf,
+                guarantee=guarantee,
+                incumbent=None,
+                incumbent_value=None,
+                measure=self.measure,
+                reason=reason,
+                terms={},
+            ),
+            gap=GapClaim(bound=math.inf, guarantee="theorem" if guarantee == "theorem" else "model", incumbent=None),
+            data=DataSeen(n_observations=n_observations, n_excluded=n_excluded),
         )
 
     def _obstructed(self, snapshot: Snapshot, reason: str) -> Certificate:
         return self.undecided(
             reason,
-            n_observations=snapshot.n_observations,
-            n_excluded=snapshot.n_excluded,
-            guarantee=snapshot.guarantee,
+            n_observations=snapshot.data.n_observations,
+            n_excluded=snapshot.data.n_excluded,
+            guarantee=snapshot.model.guarantee,
         )
 
     def _optimal(self, snapshot: Snapshot, optimum: int) -> Certificate:
         """Return the certificate of a point that is known to be optimal, which needs no model and spends no risk."""
-        trial = int(snapshot.numbers[optimum])
+        trial = int(snapshot.data.numbers[optimum])
+        nothing = self._obstructed(snapshot, "every point of the space was evaluated, without noise")
         return replace(
-            self._obstructed(snapshot, "every point of the space was evaluated, without noise"),
-            bound=0.0,
-            guarantee="theorem",
-            incumbent=trial,
-            incumbent_value=float(snapshot.values[optimum]),
-            optimality_gap=0.0,
-            optimality_gap_guarantee="theorem",
-            optimality_gap_incumbent=trial,
-            maximum="evaluated",
+            nothing,
+            claim=replace(
+                nothing.claim,
+                bound=0.0,
+                guarantee="theorem",
+                incumbent=trial,
+                incumbent_value=float(snapshot.data.values[optimum]),
+                maximum="evaluated",
+            ),
+            gap=GapClaim(bound=0.0, guarantee="theorem", incumbent=trial),
             noise=Noise(noise_std=0.0),
         )
 
@@ -166,24 +176,30 @@ class Rule(ABC):
             left: The probability that something better remains; the usual estimate unless given.
         """
         reason = found.reason or verdict(found.bound, self.epsilon)
-        remark = snapshot.plateau_remark() if found.bound >= self.epsilon else ""
+        remark = snapshot.data.plateau_remark() if found.bound >= self.epsilon else ""
+        nothing = self._obstructed(snapshot, reason + remark + snapshot.model.remark())
+        numbers, values = snapshot.data.numbers, snapshot.data.values
         return replace(
-            self._obstructed(snapshot, reason + remark + snapshot.model_remark()),
-            bound=found.bound,
-            guarantee=guarantee,
-            incumbent=int(snapshot.numbers[found.incumbent]),
-            incumbent_value=float(snapshot.values[found.incumbent]),
-            optimality_gap=gap.bound * snapshot.scale if gap else math.inf,
-            optimality_gap_guarantee=snapshot.guarantee,
-            optimality_gap_incumbent=int(snapshot.numbers[gap.incumbent]) if gap else None,
-            terms=found.terms,
-            maximum=found.how,
+            nothing,
+            claim=replace(
+                nothing.claim,
+                bound=found.bound,
+                guarantee=guarantee,
+                incumbent=int(numbers[found.incumbent]),
+                incumbent_value=float(values[found.incumbent]),
+                maximum=found.how,
+                terms=found.terms,
+            ),
+            gap=GapClaim(
+                bound=gap.bound * snapshot.model.scale if gap else math.inf,
+                guarantee=snapshot.model.guarantee,
+                incumbent=int(numbers[gap.incumbent]) if gap else None,
+            ),
+            data=replace(nothing.data, test=snapshot.test, next_test=None if risk is None else snapshot.later_test),
             risk=risk,
-            model=snapshot.model_report(),
-            noise=noise or snapshot.noise(),
+            model=snapshot.model.report(),
+            noise=noise or snapshot.model.noise(),
             left=left or probability_left(snapshot, found.incumbent, self.epsilon),
-            test=snapshot.test,
-            next_test=None if risk is None else snapshot.later_test,
         )
 
 

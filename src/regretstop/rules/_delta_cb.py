@@ -32,10 +32,10 @@ class DeltaCB(Heuristic):
         """Return the worst over the posteriors at the trial whose lower confidence bound is the best on average."""
         sqrt_beta = sqrt_beta_of(snapshot, self.delta)
         gap = calibrated_gap(snapshot, sqrt_beta)
-        return Estimate(gap.bound * snapshot.scale, gap.incumbent, gap.how, {"sqrt_beta": sqrt_beta})
+        return Estimate(gap.bound * snapshot.model.scale, gap.incumbent, gap.how, {"sqrt_beta": sqrt_beta})
 
 
 def sqrt_beta_of(snapshot: Snapshot, delta: float) -> float:
     """Return √β_n = √((2/5) log(d n² π²/6δ)) for the snapshot's d and n."""
-    d, n = snapshot.space.dim, snapshot.n_observations
+    d, n = snapshot.space.dim, snapshot.data.n_observations
     return math.sqrt(0.4 * math.log(d * n**2 * math.pi**2 / (6.0 * delta)))

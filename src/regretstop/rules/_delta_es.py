@@ -11,10 +11,9 @@ The incumbents x* are the evaluated points with the highest posterior mean, as W
 program takes the best observed values, which noise makes too high. See docs/theory.md, The rules of others.
 """
 
-import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -26,7 +25,7 @@ from regretstop.rules._base import Estimate
 from regretstop.rules._delta_cb import sqrt_beta_of
 from regretstop.rules._heuristic import Heuristic
 from regretstop.search import Maximizer, expected_improvement
-from regretstop.snapshot import Snapshot
+from regretstop.snapshot import LastObservation, Snapshot
 from regretstop.statement import Measure
 
 NOT_REVISABLE = "the surrogate's posterior cannot take an observation back, which is how this rule compares models"
@@ -70,18 +69,20 @@ class DeltaES(Heuristic):
         """Return why nothing can be said, in words; None if something can."""
         if snapshot.obstacle is not None:
             return snapshot.obstacle
-        if _revisable(snapshot.posteriors) is None:
+        if _revisable(snapshot.model.posteriors) is None:
             return NOT_REVISABLE
-        return None if snapshot.n_before else _NONE_BEFORE
+        last = snapshot.data.last
+        return None if last is not None and last.n_before else _NONE_BEFORE
 
     def estimate(self, snapshot: Snapshot) -> Estimate:
         """Return the worst over the posteriors at their common incumbents."""
-        posteriors = _revisable(snapshot.posteriors)
+        posteriors = _revisable(snapshot.model.posteriors)
         assert posteriors is not None  # asked before
-        assert snapshot.last is not None
-        before = _before(snapshot, posteriors)
-        means = np.array([posterior.mean_std(snapshot.points)[0] for posterior in snapshot.posteriors])
-        old_means = np.array([posterior.mean_std(before.points)[0] for posterior in before.posteriors])
+        last = snapshot.data.last
+        assert last is not None
+        before = _before(snapshot, last, posteriors)
+        means = np.array([posterior.mean_std(snapshot.data.points)[0] for posterior in snapshot.model.posteriors])
+        old_means = np.array([posterior.mean_std(before.data.points)[0] for posterior in before.model.posteriors])
         incumbent, old_incumbent = (int(np.argmax(np.mean(each, axis=0))) for each in (means, old_means))
         gaps = calibrated_gaps(before, sqrt_beta_of(before, self.delta))
         changes: list[_Change] = []
@@ -89,15 +90,15 @@ class DeltaES(Heuristic):
             improvement = 0.0
             if incumbent != old_incumbent:
                 # v² = Var_n[f(x*_{n−1}) − f(x*_n)], and v φ(g/v) + g Φ(g/v)
-                joint = posteriors[k].covariance(snapshot.points[[old_incumbent, incumbent]])
+                joint = posteriors[k].covariance(snapshot.data.points[[old_incumbent, incumbent]])
                 variance = max(float(joint[0, 0] - 2.0 * joint[0, 1] + joint[1, 1]), 0.0)
                 gain = float(means[k, old_incumbent] - means[k, incumbent])
                 improvement = expected_improvement(gain, math.sqrt(variance))
             shift = abs(float(old_means[k, old_incumbent] - means[k, incumbent]))
-            divergence = _divergence(before.posteriors[k], snapshot.posteriors[k], *snapshot.last)
+            divergence = _divergence(before.model.posteriors[k], snapshot.model.posteriors[k], last.point, last.value)
             changes.append(_Change(shift, improvement, gap.bound, divergence))
         worst = max(changes, key=lambda change: change.bound)
-        scale = snapshot.scale
+        scale = snapshot.model.scale
         terms = {
             "mean_change": worst.shift * scale,
             "improvement": worst.improvement * scale,
@@ -129,23 +130,24 @@ def _revisable(posteriors: Sequence[Posterior]) -> list[Revisable] | None:
     return found if len(found) == len(posteriors) else None
 
 
-def _before(snapshot: Snapshot, posteriors: Sequence[Revisable]) -> Snapshot:
+def _before(snapshot: Snapshot, last: LastObservation, posteriors: Sequence[Revisable]) -> Snapshot:
     """Return the snapshot without the last observation, under the same hyperparameters."""
-    assert snapshot.last is not None
-    n = snapshot.n_before
-    old = tuple(posterior.without(*snapshot.last) for posterior in posteriors)
-    points, seed = snapshot.points[:n], snapshot.maximizers[0].seed
+    data, n = snapshot.data, last.n_before
+    old = tuple(posterior.without(last.point, last.value) for posterior in posteriors)
+    points, seed = data.points[:n], snapshot.model.maximizers[0].seed
     first = Maximizer(old[0], snapshot.space, points, seed)
     others = (Maximizer(posterior, snapshot.space, points, seed, like=first) for posterior in old[1:])
-    return dataclasses.replace(
+    return replace(
         snapshot,
-        posteriors=old,
-        maximizers=(first, *others),
-        points=points,
-        numbers=snapshot.numbers[:n],
-        values=snapshot.values[:n],
-        n_observations=snapshot.n_observations - 1,
-        last=None,
+        model=replace(snapshot.model, posteriors=old, maximizers=(first, *others)),
+        data=replace(
+            data,
+            points=points,
+            numbers=data.numbers[:n],
+            values=data.values[:n],
+            n_observations=data.n_observations - 1,
+            last=None,
+        ),
     )
 
 

@@ -53,14 +53,14 @@ class OptimalityGap(LedgerRule):
         terms = {
             "sqrt_alpha": gap.sqrt_alpha,
             "sqrt_eta": gap.sqrt_eta,
-            "grid_error": gap.grid_error * snapshot.scale,
+            "grid_error": gap.grid_error * snapshot.model.scale,
             "log_n_grid": gap.log_n_grid,
             "n_L": ledger.n_L,
         }
         return self._certificate(
             snapshot,
-            Estimate(gap.bound * snapshot.scale, gap.incumbent, gap.how, terms),
+            Estimate(gap.bound * snapshot.model.scale, gap.incumbent, gap.how, terms),
             certified,
-            guarantee=snapshot.guarantee if self.beta is None else "heuristic",
+            guarantee=snapshot.model.guarantee if self.beta is None else "heuristic",
             risk=risk_spent(snapshot, ledger),
         )

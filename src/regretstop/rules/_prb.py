@@ -74,7 +74,7 @@ class PRB(LedgerRule):
         found = Estimate(
             tally.bound,
             candidates[tally.candidate],
-            snapshot.maximizers[0].how,
+            snapshot.model.maximizers[0].how,
             {"candidates": len(candidates)},
             self._reason(tally),
         )
@@ -89,14 +89,14 @@ class PRB(LedgerRule):
 
     def _simulate(self, snapshot: Snapshot, candidates: list[int], risk: float, rng: np.random.Generator) -> "_Tally":
         """Draw paths until they decide, or enough are drawn; `risk` is each candidate's in this test."""
-        totals = _totals(len(snapshot.posteriors))
+        totals = _totals(len(snapshot.model.posteriors))
         weights = np.arange(1.0, len(totals) + 1.0) ** -_DECAY
-        trials = snapshot.points[candidates]
+        trials = snapshot.data.points[candidates]
         gaps = np.empty((len(candidates), 0))
         tally = None
         for total, weight in zip(totals, (weights / np.sum(weights)).tolist(), strict=True):
             more = path_gaps(snapshot, trials, total - gaps.shape[1], self.epsilon, rng, _N_STARTS)
-            gaps = np.hstack([gaps, more * snapshot.scale])
+            gaps = np.hstack([gaps, more * snapshot.model.scale])
             tally, is_hopeless = self._judge(gaps, risk * weight)
             if tally.bound < self.epsilon or is_hopeless:
                 break
@@ -156,10 +156,10 @@ def _totals(n_posteriors: int) -> list[int]:
 
 def _candidates(snapshot: Snapshot, rng: np.random.Generator) -> list[int]:
     """Return indices of trials: the highest mean, then greedily those most likely to beat all before them."""
-    means = np.mean([posterior.mean_std(snapshot.points)[0] for posterior in snapshot.posteriors], axis=0)
-    share = -(-_N_SCOUTS // len(snapshot.posteriors))
+    means = np.mean([posterior.mean_std(snapshot.data.points)[0] for posterior in snapshot.model.posteriors], axis=0)
+    share = -(-_N_SCOUTS // len(snapshot.model.posteriors))
     values = np.hstack(
-        [p.paths(share, rng).values(snapshot.points) for p in snapshot.posteriors if isinstance(p, HasPaths)]
+        [p.paths(share, rng).values(snapshot.data.points) for p in snapshot.model.posteriors if isinstance(p, HasPaths)]
     )
     chosen = [int(np.argmax(means))]
     while len(chosen) < _N_CANDIDATES:

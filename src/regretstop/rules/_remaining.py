@@ -19,12 +19,12 @@ _TOLERANCE = 1e-3
 
 def path_rng(snapshot: Snapshot) -> np.random.Generator:
     """Return the source of randomness for these data: the same data, the same certificate."""
-    return np.random.default_rng([snapshot.maximizers[0].seed, snapshot.n_observations])
+    return np.random.default_rng([snapshot.model.maximizers[0].seed, snapshot.data.n_observations])
 
 
 def can_draw(snapshot: Snapshot) -> bool:
     """Return whether every posterior can be drawn from as functions."""
-    return all(isinstance(posterior, HasPaths) for posterior in snapshot.posteriors)
+    return all(isinstance(posterior, HasPaths) for posterior in snapshot.model.posteriors)
 
 
 def path_gaps(
@@ -50,9 +50,9 @@ def path_gaps(
     Returns:
         Shape (k, n), standardised and never negative.
     """
-    share = -(-n // len(snapshot.posteriors))
+    share = -(-n // len(snapshot.model.posteriors))
     gaps: list[Array] = []
-    for posterior, maximizer in zip(snapshot.posteriors, snapshot.maximizers, strict=True):
+    for posterior, maximizer in zip(snapshot.model.posteriors, snapshot.model.maximizers, strict=True):
         assert isinstance(posterior, HasPaths)  # asked before
         paths = posterior.paths(share, rng)
         maxima = maximize_paths(
@@ -61,8 +61,8 @@ def path_gaps(
             trials,
             rng,
             n_starts=n_starts,
-            tolerance=_TOLERANCE * epsilon / snapshot.scale,
-            enough=enough / snapshot.scale,
+            tolerance=_TOLERANCE * epsilon / snapshot.model.scale,
+            enough=enough / snapshot.model.scale,
         )
         gaps.append(maxima.values - maxima.at_anchors)
     return np.hstack(gaps)
@@ -78,7 +78,7 @@ def probability_left(snapshot: Snapshot, incumbent: int, epsilon: float) -> Prob
     """
     if not can_draw(snapshot):
         return None
-    trial = snapshot.points[incumbent : incumbent + 1]
+    trial = snapshot.data.points[incumbent : incumbent + 1]
     rng = path_rng(snapshot)
-    gaps = path_gaps(snapshot, trial, _N_PATHS, epsilon, rng, _N_STARTS, enough=epsilon) * snapshot.scale
+    gaps = path_gaps(snapshot, trial, _N_PATHS, epsilon, rng, _N_STARTS, enough=epsilon) * snapshot.model.scale
     return ProbabilityLeft(probability=float(np.mean(gaps > epsilon)), n_paths=gaps.size)

@@ -89,7 +89,7 @@ class UCBbr(LedgerRule):
         if obstacle is None and snapshot.beta == "calibrated":
             return counting_obstacle(snapshot)
         if obstacle is None and self.a is None:
-            known = all(slopes_are_known(snapshot.space, posterior) for posterior in snapshot.posteriors)
+            known = all(slopes_are_known(snapshot.space, posterior) for posterior in snapshot.model.posteriors)
             return None if known else UNKNOWN_SLOPES
         return obstacle
 
@@ -104,29 +104,35 @@ class UCBbr(LedgerRule):
             _Under(
                 posterior,
                 *self._under(
-                    snapshot.space, posterior, maximizer, snapshot.beta, ledger, snapshot.n_observations, snapshot.test
+                    snapshot.space,
+                    posterior,
+                    maximizer,
+                    snapshot.beta,
+                    ledger,
+                    snapshot.data.n_observations,
+                    snapshot.test,
                 ),
             )
-            for posterior, maximizer in zip(snapshot.posteriors, snapshot.maximizers, strict=True)
+            for posterior, maximizer in zip(snapshot.model.posteriors, snapshot.model.maximizers, strict=True)
         ]
-        at_data = [posterior.mean_std(snapshot.points) for posterior in snapshot.posteriors]
+        at_data = [posterior.mean_std(snapshot.data.points) for posterior in snapshot.model.posteriors]
         bounds = np.array([each.bounds(mean, std) for each, (mean, std) in zip(under, at_data, strict=True)])
         lower = [each.lower(mean, std) for each, (mean, std) in zip(under, at_data, strict=True)]
         # The trial whose worst bound is the least; of equals, the one with the best lower confidence bounds.
         incumbent = int(np.lexsort((-np.mean(lower, axis=0), np.max(bounds, axis=0)))[0])
         worst = int(np.argmax(bounds[:, incumbent]))
-        bound = float(bounds[worst, incumbent]) * snapshot.scale
+        bound = float(bounds[worst, incumbent]) * snapshot.model.scale
         return self._under_worst(snapshot, ledger, under[worst], bound, incumbent)
 
     def _counted(self, snapshot: Snapshot) -> Certificate:
         """Return the certificate of the counted gap."""
         found = counted_gap(snapshot, self.delta, self.epsilon)
-        bound = found.bound * snapshot.scale
+        bound = found.bound * snapshot.model.scale
         return self._certificate(
             snapshot,
             Estimate(bound, found.incumbent, "counted", {"left_error": found.left_error, "n_places": found.n_places}),
             found,
-            guarantee=snapshot.guarantee,
+            guarantee=snapshot.model.guarantee,
             left=ProbabilityLeft(probability=found.left, n_paths=None),
         )
 
@@ -196,15 +202,15 @@ class UCBbr(LedgerRule):
     ) -> Certificate:
         posterior, regret, query = worst.posterior, worst.regret, worst.query
         gap = certified_gap(snapshot, ledger)
-        guarantee: Guarantee = snapshot.guarantee if isinstance(snapshot.beta, str) else "heuristic"
+        guarantee: Guarantee = snapshot.model.guarantee if isinstance(snapshot.beta, str) else "heuristic"
         reason = verdict(bound, self.epsilon)
         if math.isinf(bound):
             reason = "no parameters satisfy the theorem's condition α ≤ β"
-        elif bound >= self.epsilon and snapshot.plateau is None:  # whose edge can look like noise
+        elif bound >= self.epsilon and snapshot.data.plateau is None:  # whose edge can look like noise
             reason += _noise_remark(posterior, regret, snapshot, self.epsilon)
-        scale = snapshot.scale
+        scale = snapshot.model.scale
         terms = {
-            "t": snapshot.n_observations + 1,
+            "t": snapshot.data.n_observations + 1,
             "query_bound": regret.value * posterior.prior_std * scale,
             "sqrt_beta": regret.sqrt_beta,
             "sqrt_eta": regret.sqrt_eta,
@@ -220,7 +226,7 @@ class UCBbr(LedgerRule):
             gap,
             guarantee=guarantee,
             risk=risk_spent(snapshot, ledger),
-            noise=snapshot.noise(posterior),
+            noise=snapshot.model.noise(posterior),
         )
 
 
@@ -252,11 +258,11 @@ def _noise_remark(posterior: Posterior, regret: RegretBound, snapshot: Snapshot,
     # With σ(x_t) at the floor, about σ/√n, the paper's eq. (12) is (√α + √η) σ/√n + t^(−s): not below ε before there
     # are ((√α + √η) σ/ε)² observations.
     width = regret.sqrt_alpha + regret.sqrt_eta
-    noise_std = snapshot.noise_std_of(posterior)
+    noise_std = snapshot.model.noise_std_of(posterior)
     # The bound counts the noise as often as the model check says; what is named is the noise itself.
-    ratio = width * posterior.noise_std * snapshot.scale / epsilon
+    ratio = width * posterior.noise_std * snapshot.model.scale / epsilon
     needed = ratio * ratio  # not **, which raises where this overflows to infinity
-    if not math.isfinite(needed) or needed <= snapshot.n_observations:
+    if not math.isfinite(needed) or needed <= snapshot.data.n_observations:
         return ""
     return (
         f"; noise of deviation {noise_std:.4g} alone keeps it there until about {needed:.0f} observations, "

@@ -141,7 +141,7 @@ def test_the_same_point_fifty_times(noise_std: Any) -> None:
     noise = 0.0 if noise_std == 0.0 else 0.1
     values = np.sin(5.0 * points) + noise * rng.standard_normal(len(points))
     optimizer = told(values, points, GPyTorchSurrogate(noise_std=noise_std))
-    posterior = optimizer.snapshot().posteriors[0]
+    posterior = optimizer.snapshot().model.posteriors[0]
     assert len(posterior.points) == 9
     assert posterior.mean_std(np.array([[0.3]]))[1][0] <= posterior.noise_std / math.sqrt(50) + 1e-6
     assert math.isfinite(optimizer.certificate(OptimalityGap(0.1)).bound)

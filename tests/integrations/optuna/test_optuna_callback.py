@@ -426,7 +426,7 @@ def test_a_stored_decision_counts_only_if_it_satisfies_the_present_rule(rule, co
 
     class Counting(type(rule)):
         def assess(self, snapshot):
-            computed.append(snapshot.n_observations)
+            computed.append(snapshot.data.n_observations)
             return super().assess(snapshot)
 
     Counting.__name__ = type(rule).__name__

@@ -354,7 +354,7 @@ def test_not_a_number_as_a_category_survives_storage(tmp_path):
     study = optuna.load_study(study_name=study.study_name, storage=url, sampler=sampler)
     study.optimize(objective, n_trials=3)
     assert len(sampler.models._entries[0][2].history) == 8
-    assert sampler.models._entries[0][2].snapshot().n_excluded == 0
+    assert sampler.models._entries[0][2].snapshot().data.n_excluded == 0
 
 
 def test_sampler_and_study_pickle():

@@ -150,7 +150,7 @@ def test_asking_and_telling_fits_at_tests_only(sampler):
 
     class Counting(OptimalityGap):
         def assess(self, snapshot):
-            assessed.append(snapshot.n_observations)
+            assessed.append(snapshot.data.n_observations)
             return super().assess(snapshot)
 
     rule = Counting(1e-9, schedule=FEW)

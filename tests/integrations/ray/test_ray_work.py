@@ -27,7 +27,7 @@ class CountingRule(OptimalityGap):
     assessed: list[int]
 
     def assess(self, snapshot):
-        self.assessed.append(snapshot.n_observations)
+        self.assessed.append(snapshot.data.n_observations)
         return super().assess(snapshot)
 
 
