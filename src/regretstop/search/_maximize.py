@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from regretstop.array import Array
 from regretstop.model import Posterior
 from regretstop.search._acquisition import Acquisition
+from regretstop.search._moves import moves, nearest_new
 from regretstop.search._visited import NOTHING, Visited
 from regretstop.spaces import Space, sobol_points
 
@@ -41,8 +42,6 @@ _SPREADS = (0.05, 0.2)
 _COARSE, _FINE = 1e-5, 1e-10
 # Candidates that are predicted at a time: their covariances with some hundred data stay in the cache.
 _BATCH = 256
-# Longer axes have 62 moves instead: 30 halvings of the range to either side, down to 1e-9 of it, and the next values.
-_TABLE_UP_TO = 64
 # Each sweep raises the value, so that it comes to an end: this bounds the work.
 _MAX_SWEEPS = 60
 
@@ -154,7 +153,7 @@ class Maximizer:
         """Return the largest value found at a point that was not visited, and where; None if no such point is left."""
         best = self._maximize(acquisition, visited)
         if best.value == -np.inf and not self._enumerated:
-            left = self._next_to(best.point, visited)
+            left = nearest_new(self.space, best.point, visited)
             if len(left):
                 best = self._best(acquisition, left, *self.posterior.mean_std(left))
         return best if best.value > -np.inf else None
@@ -260,39 +259,13 @@ class Maximizer:
         """Change one discrete axis at a time while that helps."""
         value = float(self._evaluate(acquisition, point[None], visited)[0])
         for _ in range(_MAX_SWEEPS):
-            moves = self.moves(point)
-            values = self._evaluate(acquisition, moves, visited)
+            near = moves(self.space, point)
+            values = self._evaluate(acquisition, near, visited)
             best = int(np.argmax(values))
             if values[best] <= value:
                 break
-            point, value = moves[best], float(values[best])
+            point, value = near[best], float(values[best])
         return point
-
-    def _next_to(self, point: Array, visited: Visited) -> Array:
-        """Return points not visited, as few moves along discrete axes away as there are any; shape (m, d)."""
-        reached = frontier = point[None]
-        while len(frontier) and np.any(self._discrete):
-            around = np.unique(np.vstack([self.moves(each) for each in frontier]), axis=0)
-            new = ~visited.among(around)
-            if np.any(new):
-                return around[new]
-            frontier = around[~Visited(reached).among(around)]
-            reached = np.vstack([reached, frontier])
-        return np.zeros((0, len(point)))
-
-    def moves(self, point: Array) -> Array:
-        """Return the points that differ from this one along one discrete axis, shape (m, d)."""
-        moves: list[Array] = []
-        for j in np.flatnonzero(self._discrete):
-            if self.space.counts[j] <= _TABLE_UP_TO:
-                coordinates = self.space.axis_values(int(j))
-            else:  # near and far steps instead of a table of the range
-                steps = 0.5 ** np.arange(1, 31)
-                coordinates = point[j] + np.concatenate([-steps, steps, [1.0, -1.0] / self.space.counts[j]])
-            moved = np.repeat(point[None], len(coordinates), axis=0)
-            moved[:, j] = coordinates
-            moves.append(moved)
-        return self.space.snap(np.vstack(moves))
 
 
 def _values(acquisition: Acquisition, points: Array, mean: Array, std: Array, visited: Visited) -> Array:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from regretstop.array import Array
 from regretstop.model import Paths
 from regretstop.search._maximize import How, Maximizer
+from regretstop.search._moves import moves
 
 # The candidates with the largest μ + 3σ: with half as many, paths of a model that knows little lose their best hills.
 _SQRT_BETA, _N_CANDIDATES = 3.0, 512
@@ -113,9 +114,9 @@ def _starts(values: Array, candidates: Array, maximizer: Maximizer, n_starts: in
 def _moves(maximizer: Maximizer, points: Array, rng: np.random.Generator) -> tuple[Array, NDArray[np.intp]]:
     moved: list[Array] = []
     for point in points:
-        moves = maximizer.moves(point)
-        moved.append(moves if len(moves) <= _N_MOVES else moves[rng.choice(len(moves), _N_MOVES, replace=False)])
-    return np.vstack(moved), np.repeat(np.arange(len(points)), [len(moves) for moves in moved])
+        near = moves(maximizer.space, point)
+        moved.append(near if len(near) <= _N_MOVES else near[rng.choice(len(near), _N_MOVES, replace=False)])
+    return np.vstack(moved), np.repeat(np.arange(len(points)), [len(each) for each in moved])
 
 
 def _best(paths: Paths, points: Array, values: Array, others: Array, which: NDArray[np.intp]) -> tuple[Array, Array]:
