@@ -170,7 +170,8 @@ def follow(
         The tallies by treatment and rule, and the length of the path.
     """
     sampler = next(iter(models.values()))
-    gap_rule, ucb_rule = OptimalityGap(EPSILON, DELTA), UCBbr(EPSILON, DELTA)
+    # Whether any certificate of a path is false is what is asked, so all are to be true at once.
+    gap_rule, ucb_rule = (kind(EPSILON, DELTA, simultaneous=True) for kind in (OptimalityGap, UCBbr))
     tallies = {treatment: {rule: Tally() for rule in RULES} for treatment in models}
     maximum, values = draw.find_maximum(), np.empty(0)
     for n, error in enumerate(noise, 1):

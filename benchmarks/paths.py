@@ -203,7 +203,7 @@ def _ask(
         answers[rule] = compact(bound, 4), None if trial is None else compact(regrets[trial], 4)
 
     smallest = min(problem.epsilons)
-    paper = UCBbr(smallest, DELTA).assess(snapshot)
+    paper = UCBbr(smallest, DELTA, simultaneous=True).assess(snapshot)  # as the records have it
     note("UCBbr", paper.bound, paper.incumbent)
     note("certified gap", paper.optimality_gap, paper.optimality_gap_incumbent)
     if paper.left is not None:

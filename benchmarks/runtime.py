@@ -124,7 +124,7 @@ def _contenders(problem: Problem, key: dict[str, Any], history: list[Observation
         EXCEEDING: exceeding,
         **{type(rule).__name__: on_snapshot(rule.assess) for rule in RULES},
         SAMPLED: on_snapshot(UCBbr(EPSILON, DELTA).assess, "posterior"),
-        GAP: on_snapshot(lambda snapshot: certified_gap(snapshot, ledger_for(problem.space, DELTA, 10.0, None))),
+        GAP: on_snapshot(lambda snapshot: certified_gap(snapshot, ledger_for(problem.space, DELTA, 10.0))),
         **{_alone(rule): on_snapshot(rule.estimate) for rule in RULES if isinstance(rule, Heuristic)},
         LEFT: on_snapshot(lambda snapshot: probability_left(snapshot, 0, EPSILON)),
         **_others(problem, history),

@@ -488,7 +488,7 @@ def test_matched_asks_where_the_worst_sample_keeps_the_gap_open() -> None:
     )
     snapshot = optimizer.snapshot()
     asked = snapshot.space.encode(optimizer.ask())
-    gap = certified_gap(snapshot, ledger_for(snapshot.space, 0.05, 10.0, None))
+    gap = certified_gap(snapshot, ledger_for(snapshot.space, 0.05, 10.0))
     assert gap is not None
     assert gap.query is not None
     assert asked == pytest.approx(gap.query, abs=1e-9)

@@ -29,10 +29,10 @@ def section(folder: Path) -> Section | None:
         title="Coverage where the model is true",
         result=_result(cells),
         asked='Is a certificate with a proof (`beta` "theory" or "matched") false more often than δ says? Draws of a '
-        f"Matérn-5/2 process, ε = {coverage.EPSILON} (a tenth of the deviation), δ = {coverage.DELTA}, at most "
-        f"{lengths} evaluations. The kernel is declared, or drawn with the noise from the model's priors and "
-        "estimated. Each rule is asked until it stops, UCBbr only where the certified gap is below ε or too small: "
-        "below the regret of its trial, stop or no stop. A cell is a space, d, β and a rule; “beyond chance” is by the "
+        f"Matérn-5/2 process, ε = {coverage.EPSILON} (a tenth of the deviation), δ = {coverage.DELTA} for "
+        f"all certificates of a search at once, at most {lengths} evaluations. The kernel is declared, or drawn with "
+        "the noise from the model's priors and estimated. Each rule is asked until it stops, UCBbr only where "
+        "the certified gap is below ε or too small: below the regret of its trial, stop or no stop. A cell is a space, d, β and a rule; “beyond chance” is by the "
         "95 % interval of Clopper and Pearson.",
         shown=_shown(cells),
         caption="Paths on which the certified gap was ever too small, by cell, with 95 % intervals; dashed: δ",

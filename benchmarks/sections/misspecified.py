@@ -222,7 +222,7 @@ def _cost(ratios: pd.DataFrame) -> str:
         for row in ratios.to_dict("records")
         if row["problem"] == _ALL
     ]
-    return f"**What a proof costs.** {' '.join(said)}" if said else ""
+    return f"**What a proof costs**, of all certificates of a search at once. {' '.join(said)}" if said else ""
 
 
 def _oracle(records: Sequence[Record]) -> pd.DataFrame:

@@ -183,7 +183,8 @@ def _about_gaps(gaps: pd.DataFrame) -> str:
     ]
     ratios = gaps[[f"gap / bound at {n}" for n in _LOOKS]]
     return (
-        "**The certified gap beside the paper's bound.** Where kernel and noise are declared both are proved. Along "
+        "**The certified gap beside the paper's bound.** Where kernel and noise are declared both are proved, "
+        "here for all certificates of a search at once. Along "
         f"the same {gaps['searches'].sum()} paths (by `beta` “theory” and “matched”) the gap was "
         f"{number(ratios.min().min(), 2)}–{number(ratios.max().max(), 2)} times the bound in a row's median; "
         f"{', '.join(said)}."

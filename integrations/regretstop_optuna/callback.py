@@ -9,7 +9,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from regretstop import Rule, Surrogate
-from regretstop.rules import check_repeated, resolve_rule
+from regretstop.rules import resolve_rule
 from regretstop_optuna._logging import logger
 from regretstop_optuna._models import Models
 from regretstop_optuna.check import check_study
@@ -67,7 +67,6 @@ class RegretBoundCallback:
         surrogate: Surrogate | None = None,
     ) -> None:
         self._rule = resolve_rule(epsilon, delta, rule)
-        check_repeated(self._rule)
         self._models = Models(
             surrogate=surrogate,
             seed=0,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from optuna.study import Study
 
 from regretstop import Certificate, Rule
-from regretstop.rules import check_repeated, resolve_rule
+from regretstop.rules import resolve_rule
 from regretstop_optuna import _attributes as attributes
 from regretstop_optuna._certify import certify
 from regretstop_optuna._digest import View
@@ -48,8 +48,7 @@ def should_stop(
         rule: A stopping rule; it overrides the two numbers.
 
     Raises:
-        ValueError: If ε or δ is out of its range, the rule is for finished searches, or the study has several
-            objectives.
+        ValueError: If ε or δ is out of its range, or the study has several objectives.
     """
     check_study(study)
     memory = memory_of(study)
@@ -57,7 +56,6 @@ def should_stop(
     if epsilon is None and rule is None:
         return _standing(study, memory, view) is not None
     rule = resolve_rule(epsilon, delta, rule)
-    check_repeated(rule)
     if not view.observations:
         return False
     return decide(study, rule, models_of(study) or memory.models).certificate.stop
@@ -68,7 +66,7 @@ def certificate_of(study: Study, rule: Rule | None = None) -> Certificate | None
 
     With a rule, return what it says of the finished trials, and store nothing:
 
-        print(certificate_of(study, OptimalityGap(epsilon=0.1, schedule=PostHoc())))
+        print(certificate_of(study, OptimalityGap(epsilon=0.1, schedule=Every())))
 
     Args:
         study: The study, with any sampler. A `GPUCBSampler` lends its model.

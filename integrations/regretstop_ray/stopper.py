@@ -12,7 +12,7 @@ from ray.tune.search import Searcher
 
 from regretstop import Rule, Surrogate
 from regretstop.checks import check_between
-from regretstop.rules import check_repeated, resolve_rule
+from regretstop.rules import resolve_rule
 from regretstop_ray._assess import assess
 from regretstop_ray._certificate import TrialCertificate
 from regretstop_ray._log import TrialLog, check_objective
@@ -91,7 +91,6 @@ class RegretBoundStopper(Stopper, Callback):
         surrogate: Surrogate | None = None,
     ) -> None:
         self._rule = resolve_rule(epsilon, delta, rule)
-        check_repeated(self._rule)
         if on_stop not in ("kill", "drain"):
             raise ValueError(f"on_stop must be 'kill' or 'drain', got {on_stop!r}")
         if max_t is not None:

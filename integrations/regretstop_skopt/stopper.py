@@ -42,8 +42,6 @@ class RegretBoundStopper:
     reason, says so once as a warning, and goes on. A `space_constraint` is not known to the model: its bound is about
     the whole box, which holds for the part of it that is allowed but is seldom small.
 
-    A rule with the schedule `PostHoc` is for one call with the result of a finished search, not for a callback.
-
     It can be pickled and copied at any time, as `CheckpointSaver` and a fitted `BayesSearchCV` do.
 
     Args:

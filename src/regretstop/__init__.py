@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         Rule,
         UCBbr,
     )
-    from regretstop.schedule import Every, Geometric, PostHoc, Schedule, Thinning
+    from regretstop.schedule import Every, Geometric, Schedule, Thinning
     from regretstop.search import UpperConfidenceBound
     from regretstop.snapshot import FittedModel, LastObservation, ObservedData, Snapshot
     from regretstop.spaces import Categorical, Float, Int, Space
@@ -92,7 +92,6 @@ __all__ = [
     "ObservedData",
     "OptimalityGap",
     "Paths",
-    "PostHoc",
     "Posterior",
     "ProbabilityLeft",
     "RegretBound",
@@ -148,7 +147,6 @@ _HOME = {
     "UCBbr": "rules",
     "Every": "schedule",
     "Geometric": "schedule",
-    "PostHoc": "schedule",
     "Schedule": "schedule",
     "Thinning": "schedule",
     "UpperConfidenceBound": "search",

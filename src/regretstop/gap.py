@@ -85,8 +85,6 @@ def certified_gap(snapshot: Snapshot, ledger: RiskLedger) -> Gap | None:
     if not all(slopes_are_known(snapshot.space, posterior) for posterior in snapshot.model.posteriors):
         return None
     log_risk = ledger.log_test_risk(snapshot.test)
-    if math.isinf(log_risk):
-        raise ValueError("the horizon of the risk ledger is used up")
     at_data = [posterior.mean_std(snapshot.data.points) for posterior in snapshot.model.posteriors]
     # Under several posteriors the trial with the best average need not have the best bound: were it named by a width
     # that depends on δ, a larger δ could name one whose bound is larger.
@@ -100,12 +98,12 @@ def certified_gap(snapshot: Snapshot, ledger: RiskLedger) -> Gap | None:
     return worst_of(coarse, lambda k: under(k, snapshot.model.maximizers[k]), lambda gap: gap.bound)
 
 
-def gap_beside(snapshot: Snapshot, delta: float, horizon: int | None = None) -> Gap | None:
+def gap_beside(snapshot: Snapshot, delta: float) -> Gap | None:
     """Return the certified gap that stands beside the bound of a rule which keeps no risk for slopes itself.
 
     The snapshot must have no obstacle.
     """
-    return certified_gap(snapshot, ledger_for(snapshot.space, delta, _N_L_BESIDE, horizon))
+    return certified_gap(snapshot, ledger_for(snapshot.space, delta, _N_L_BESIDE))
 
 
 def calibrated_gaps(snapshot: Snapshot, sqrt_beta: float) -> list[Gap]:

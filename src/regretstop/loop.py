@@ -9,7 +9,7 @@ from regretstop.certificate import Certificate
 from regretstop.checks import check_at_least
 from regretstop.history import Observation
 from regretstop.optimizer import GPUCB
-from regretstop.rules import Rule, check_repeated
+from regretstop.rules import Rule
 from regretstop.spaces import Space
 
 
@@ -57,10 +57,9 @@ def minimize(
         The result; `result.certificate` says whether and why it stopped.
 
     Raises:
-        ValueError: If max_trials is below 1, the rule is for finished searches, or no evaluation gave a finite value.
+        ValueError: If max_trials is below 1, or no evaluation gave a finite value.
     """
     check_at_least("max_trials", max_trials, 1)
-    check_repeated(rule)
     optimizer = GPUCB(space, direction="minimize", seed=seed, **options)
     certificates: list[Certificate] = []
     for _ in range(max_trials):

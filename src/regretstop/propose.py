@@ -109,7 +109,7 @@ def _theory_width(model: SearchModel, n: int) -> float:
 
 
 def _ledger(space: Space) -> RiskLedger:
-    return ledger_for(space, _DELTA, _N_L, None)
+    return ledger_for(space, _DELTA, _N_L)
 
 
 # Points of the sequence that are looked at, at the price of one call, before a space is taken for nearly all visited.

@@ -114,13 +114,14 @@ def _risk(certificate: Statement) -> list[str]:
     shares = (
         (risk.slope_risk, "for the slopes"),
         (risk.model_risk, "left by the model"),
-        (risk.test_risk, f"for {risk.schedule}"),
+        (risk.test_risk, f"for {risk.schedule}" if risk.simultaneous else "for the test that ends the search"),
     )
     parts = [f"{rounded(share)} {words}" for share, words in shares if share]
-    return [
-        f"Risk: δ = {certificate.delta:.4g} = {' + '.join(parts)}; this was test {certificate.test} "
-        f"with {rounded(risk.risk)}; {rounded(risk.spent)} spent so far."
-    ]
+    if risk.simultaneous:
+        this = f"this was test {certificate.test} with {rounded(risk.risk)}; {rounded(risk.spent)} spent so far"
+    else:
+        this = f"{risk.schedule}; this was test {certificate.test}"
+    return [f"Risk: δ = {certificate.delta:.4g} = {' + '.join(parts)}; {this}."]
 
 
 def _gap_statement(certificate: Statement) -> str:

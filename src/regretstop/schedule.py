@@ -1,14 +1,10 @@
-"""When tests are made, as a function of the number of observations alone: docs/theory.md, The risk ledger.
-
-That tests may be few, and the risk of each the larger, is the paper's Remark 3.7.
-"""
+"""When tests are made, by the number of observations alone: to save time (docs/theory.md, The risk of a stop)."""
 
 import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 from regretstop.checks import check_at_least, check_between
 
@@ -36,13 +32,10 @@ class Schedule(ABC):
     """When tests are made.
 
     The k-th test sees the first n_k observations, n_1 < n_2 < …, and is made once there are as many. From then until
-    there are n_(k+1), whoever asks gets the k-th test: it sees the same observations and spends the same risk, also in
-    a resumed run, in another process, or where the number of observations jumped over n_k. Numbers below the fewest
-    observations that the model needs are passed over and not counted.
+    there are n_(k+1), whoever asks gets the k-th test: it sees the same observations, also in a resumed run, in another
+    process, or where the number of observations jumped over n_k. Numbers below the fewest observations that the model
+    needs are passed over and not counted.
     """
-
-    limit: ClassVar[int | None] = None
-    """The number of tests where the schedule itself ends; None if it does not."""
 
     @property
     @abstractmethod
@@ -137,8 +130,7 @@ class Thinning(Schedule):
     It is the default of all rules: after every observation up to 100, then at 105, 111, 117, 123, …, 1915, 2011. A fit
     costs more the more observations there are, and says less that is new. After n observations the next test is at
     1.05 n, rounded up, at the latest: by so much a stop is delayed, and by more if the bound is above ε again by then.
-    In return a search of 2,000 observations is tested about 150 times and not 2,000 times, and each test has the more
-    of the risk.
+    In return a search of 2,000 observations is tested about 150 times and not 2,000 times.
 
     Args:
         dense: A test is made after every observation up to this number of them, at least 1.
@@ -164,32 +156,6 @@ class Thinning(Schedule):
     def _numbers(self, fewest: int) -> Iterator[int]:
         yield from range(fewest, int(self.dense))
         yield from _growing(int(self.dense), float(self.ratio), fewest)
-
-
-@dataclass(frozen=True)
-class PostHoc(Schedule):
-    """One test of a finished search, at whatever number of observations it has; it has the risk of all tests.
-
-    At the same data no other schedule has a smaller bound. It is for one look: asked again after more observations it
-    is a second test with as much risk again, and no ledger knows of both; the chance that either fails is then up to
-    twice what each says. So it is nothing to stop a search by, and what asks after every trial (`minimize`, Optuna's
-    callback and `should_stop`, Ray's stopper) refuses it. To look again if the bound is too large, choose another
-    schedule before the search begins.
-    """
-
-    limit: ClassVar[int | None] = 1
-
-    @property
-    def words(self) -> str:
-        """What is tested when."""
-        return "one test of a finished search"
-
-    def due(self, n: int, fewest: int) -> Due:
-        """Return the test of all observations."""
-        return Due(1, n, None) if n >= fewest else super().due(n, fewest)
-
-    def _numbers(self, fewest: int) -> Iterator[int]:
-        return itertools.count(fewest)
 
 
 def _growing(number: int, ratio: float, fewest: int) -> Iterator[int]:

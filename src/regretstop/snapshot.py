@@ -140,7 +140,7 @@ class Snapshot:
         model: The fitted model.
         data: The observations.
         obstacle: Why nothing can be certified, in words; None if something can.
-        test: Index k ≥ 1 of this test in the risk ledger.
+        test: Index k ≥ 1 of this test.
         schedule: When tests are made, which gives this one its index.
         next_test: Number of observations at which the next one is due; None if there is none.
     """

@@ -18,15 +18,17 @@ not at all, because the local maxima above the bound were counted."""
 
 @dataclass(frozen=True, kw_only=True)
 class RiskSpent:
-    """How a rule divides δ among its tests; `slope_risk + model_risk + test_risk` is δ.
+    """How a rule spends δ; `slope_risk + model_risk + test_risk` is δ.
 
     Attributes:
         schedule: When tests are made, in words.
         risk: The risk of this test.
-        spent: What the tests up to this one have spent, with what the slopes and the model take.
-        test_risk: What all tests share.
+        spent: What the tests up to this one have spent, with what the slopes and the model take: δ, unless they share.
+        test_risk: What tests take, each of them or together.
         slope_risk: What is kept for the slopes of f.
         model_risk: What no test spends, because it is the chance that the model itself leaves.
+        simultaneous: Whether tests share `test_risk`, so that all may be true at once; if not, δ is the risk that a
+            search ends by a false one.
     """
 
     schedule: str
@@ -35,6 +37,7 @@ class RiskSpent:
     test_risk: float
     slope_risk: float
     model_risk: float
+    simultaneous: bool = True  # as in certificates that do not say so yet
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -231,7 +231,7 @@ def test_finite_grids() -> None:
     assert not grid([1.0], [math.inf]).is_finite
 
 
-@pytest.mark.parametrize(("lengthscale", "exact"), [(5.0, False), (0.3, True)])
+@pytest.mark.parametrize(("lengthscale", "exact"), [(5.0, False), (0.003, True)])
 def test_an_integer_axis_counts_by_the_smaller_of_values_and_cells(lengthscale: float, exact: bool) -> None:
     space = Space({"n": Int(0, 9_999)})
     optimizer = GPUCB(space, seed=0, **declared(space, lengthscale=lengthscale, noise_std=0.01))
@@ -253,10 +253,10 @@ def test_which_axes_need_a_slope() -> None:
     )
     assert sloped_axes(space).tolist() == [True, False, True, False, False]
     assert log_n_exact(space) == pytest.approx(math.log(1000 * 3 * 2))
-    assert ledger_for(space, 0.1, 10.0, None).slope_risk == pytest.approx(0.01)
+    assert ledger_for(space, 0.1, 10.0).slope_risk == pytest.approx(0.01)
     finite = Space({"c": Categorical(["a", "b"]), "n": Int(0, 3)})
-    assert ledger_for(finite, 0.1, 10.0, None).slope_risk == 0.0
-    assert ledger_for(finite, 0.1, 10.0, None).test_risk == 0.1
+    assert ledger_for(finite, 0.1, 10.0).slope_risk == 0.0
+    assert ledger_for(finite, 0.1, 10.0).test_risk == 0.1
 
 
 # ---- The ledger --------------------------------------------------------------------------------------------------
@@ -265,13 +265,13 @@ LEDGERS: Any = st.builds(
     RiskLedger,
     delta=st.floats(1e-9, 0.999),
     n_L=st.one_of(st.floats(1.0001, 1e6), st.just(math.inf)),
-    horizon=st.one_of(st.none(), st.integers(1, 200)),
+    simultaneous=st.booleans(),
 )
 
 
 @given(LEDGERS, st.lists(st.integers(1, 10**6), max_size=300))
 def test_the_ledger_never_overspends(ledger: RiskLedger, tests: list[int]) -> None:
-    """Whatever tests are made, in any order, repeated or skipped, beyond the horizon or not."""
+    """Whatever tests are made, in any order, repeated or skipped."""
     assert ledger.spent(tests) <= ledger.delta * (1 + 1e-12)
 
 
@@ -281,23 +281,23 @@ def test_not_even_when_every_test_is_made(ledger: RiskLedger, last: int) -> None
     assert ledger.spent([*range(1, last + 1), 1, 1, last]) == pytest.approx(ledger.spent(range(1, last + 1)))
 
 
-def test_a_horizon_is_spent_to_the_last_bit() -> None:
-    ledger = RiskLedger(0.1, 10.0, 7)
-    assert ledger.spent([]) == pytest.approx(0.01)
-    assert ledger.spent(range(1, 8)) == pytest.approx(0.1)
-    assert ledger.log_weight(8) == math.inf
-    assert ledger.spent(range(1, 100)) == pytest.approx(0.1)
+def test_of_a_stop_each_test_has_all_that_is_not_the_slopes() -> None:
+    ledger = RiskLedger(0.1, 10.0)
+    assert ledger.slope_risk == pytest.approx(0.01)
+    assert [math.exp(ledger.log_test_risk(k)) for k in (1, 2, 1000)] == pytest.approx([0.09] * 3)
+    assert ledger.spent([1000]) == 0.1
 
 
 def test_an_open_end_approaches_delta() -> None:
     assert math.fsum(math.exp(-log_pi(k)) for k in range(1, 100_000)) == pytest.approx(1.0, abs=1e-4)
-    assert RiskLedger(0.1, math.inf).spent(range(1, 100_000)) == pytest.approx(0.1, rel=1e-4)
+    assert RiskLedger(0.1, math.inf, simultaneous=True).spent(range(1, 100_000)) == pytest.approx(0.1, rel=1e-4)
 
 
 @given(LEDGERS, st.integers(1, 300))
 def test_the_risk_of_one_test(ledger: RiskLedger, test: int) -> None:
-    spent = ledger.spent([test]) - ledger.spent([])
-    assert spent == pytest.approx(ledger.test_risk * math.exp(-ledger.log_weight(test)), rel=1e-6, abs=1e-15)
+    share = math.exp(-log_pi(test)) if ledger.simultaneous else 1.0
+    assert math.exp(ledger.log_test_risk(test)) == pytest.approx(ledger.test_risk * share, rel=1e-9)
+    assert ledger.spent([test]) == pytest.approx(ledger.slope_risk + ledger.test_risk * share, rel=1e-9)
 
 
 # ---- β -----------------------------------------------------------------------------------------------------------

@@ -82,7 +82,7 @@ def false_certificates(
         if n < 3:
             continue
         # The gap that each certificate carries is that of the rule OptimalityGap at the same δ.
-        certificate = optimizer.certificate(UCBbr(0.1, DELTA))
+        certificate = optimizer.certificate(UCBbr(0.1, DELTA, simultaneous=True))
         assert certificate.guarantee == certificate.optimality_gap_guarantee == "theorem"
         assert certificate.incumbent is not None
         assert certificate.optimality_gap_incumbent is not None
@@ -157,6 +157,56 @@ def test_a_prior_of_a_third_of_the_deviation_is_enough_to_fail_the_gap() -> None
     assert not is_consistent(gap_failures, 100)
 
 
+# ---- The one that ends a search ----------------------------------------------------------------------------------
+
+# In prior deviations: what all searches of two dozen evaluations get down to.
+EPSILON = 0.3
+
+
+def count_stops(case: Case, n: int, lengthscale: float = LENGTHSCALE) -> dict[str, tuple[int, int]]:
+    """Return how many of n searches each rule ended, and how many of these falsely; every search is looked at alone."""
+    rules = {"UCBbr": UCBbr(EPSILON, DELTA), "OptimalityGap": OptimalityGap(EPSILON, DELTA)}
+    counts = dict.fromkeys(rules, (0, 0))
+    options = declared(case.space, kernel=case.kernel, lengthscale=lengthscale, noise_std=NOISE_STD)
+    for seed, objective in enumerate(case.draw(case.space, case.kernel, n, np.random.default_rng(7))):
+        optimizer = GPUCB(case.space, beta=case.betas[seed % len(case.betas)], seed=seed, n_initial=3, **options)
+        noise, truth, ended = np.random.default_rng(seed), [], set()
+        for _ in range(case.n_tests):
+            params = optimizer.ask()
+            truth.append(float(objective.values(case.space.encode(params)[None])[0]))
+            optimizer.tell(params, truth[-1] + NOISE_STD * float(noise.standard_normal()))
+            for name, rule in rules.items():
+                certificate = optimizer.certificate(rule)
+                if name in ended or not certificate.stop:
+                    continue
+                ended.add(name)
+                assert certificate.incumbent is not None
+                is_false = objective.maximum - truth[certificate.incumbent] > EPSILON
+                counts[name] = counts[name][0] + 1, counts[name][1] + is_false
+    return counts
+
+
+ENDING = replace(THIRTY, n_tests=24)
+
+
+@pytest.mark.parametrize("n", [40, pytest.param(400, marks=pytest.mark.slow)])
+def test_searches_end_by_a_false_certificate_as_rarely_as_promised(n: int) -> None:
+    """Each test takes the whole of δ, after every observation, and still no more than δ of the searches end falsely."""
+    counts = count_stops(ENDING, n)
+    print(f"ended, falsely: {counts} of {n} (δ = {DELTA})")
+    for ended, false in counts.values():
+        assert ended >= n / 2
+        assert is_consistent(false, n)
+
+
+def test_the_simulation_of_stops_can_fail() -> None:
+    """A kernel that is far too smooth makes both rules overclaim, and the same check sees it."""
+    counts = count_stops(ENDING, 30, lengthscale=2.0)
+    print(f"overconfident: ended, falsely: {counts} of 30")
+    for _, false in counts.values():
+        assert not is_consistent(false, 30)
+
+
 # ---- One certificate, given its data -----------------------------------------------------------------------------
 
 
@@ -165,7 +215,7 @@ def test_a_prior_of_a_third_of_the_deviation_is_enough_to_fail_the_gap() -> None
 def test_given_the_data_a_certificate_fails_no_more_often_than_its_test_may(name: str, beta: str) -> None:
     """On a finite space the risk of one test is conditional on the data: draw f from its posterior.
 
-    With three observations and a horizon of one test, that is δ itself; the union bound is nearly tight here.
+    That is δ itself; the union bound is nearly tight here.
     """
     space, delta, n_samples, n_histories = FINITE[name], 0.3, 2000, 15
     rng = np.random.default_rng(1)
@@ -173,7 +223,7 @@ def test_given_the_data_a_certificate_fails_no_more_often_than_its_test_may(name
     worst = {"bound": 0, "optimality_gap": 0}
     for seed in range(n_histories):
         history = random_history(space, 3, seed)
-        certificate = history.told(beta=beta, **declared(space)).certificate(UCBbr(0.1, delta, horizon=1))
+        certificate = history.told(beta=beta, **declared(space)).certificate(UCBbr(0.1, delta))
         points = np.array([space.encode(params) for params in history.params])
         numbers: Any = {"lengthscales": np.full(space.dim, 0.3), "categories": space.categories, "prior_std": 1.0}
         K = oracle.covariance(points, points, oracle.matern52, **numbers) + 0.01 * np.eye(3)
@@ -202,7 +252,7 @@ def test_one_certificate_is_nearly_tight_on_two_points() -> None:
     optimizer = GPUCB(space, seed=0, **declared(space, noise_std=1e-3))  # categories at 1/ℓ: nearly independent
     for _ in range(3):
         optimizer.tell({"c": "seen"}, 0.0)
-    bound = optimizer.certificate(OptimalityGap(0.1, delta, horizon=1)).bound
+    bound = optimizer.certificate(OptimalityGap(0.1, delta)).bound
     rho = float(oracle.matern52(np.array([1.0 / 0.3**2]))[0])
     unseen = math.sqrt(1.0 - rho**2) * rng.standard_normal(20_000)
     failures = int(np.sum(np.maximum(unseen, 0.0) > bound))

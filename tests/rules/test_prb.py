@@ -135,7 +135,7 @@ def test_the_bound_is_above_the_quantile_that_it_stands_for(name: str) -> None:
     _, best, exact = brute_force(history, 0.1, declared(history.space))
     quantile = float(np.quantile(exact, 1.0 - delta / 2.0))
     # An ε just above what the paths can show makes the rule draw them all.
-    certificate = history.told(**declared(history.space)).certificate(PRB(1.3 * quantile + 1e-6, delta, horizon=10))
+    certificate = history.told(**declared(history.space)).certificate(PRB(1.3 * quantile + 1e-6, delta))
     assert certificate.incumbent is not None
     assert history.params[certificate.incumbent] == history.params[best]
     assert 0.9 * quantile <= certificate.bound < 2.0 * quantile
@@ -288,19 +288,6 @@ def test_a_posterior_without_paths() -> None:
     assert math.isfinite(other.bound)
     assert other.left is None
     assert "Estimated probability" not in str(other)
-
-
-@pytest.mark.parametrize(("name", "value"), [("horizon", 0), ("horizon", 2.5), ("horizon", True), ("horizon", "9")])
-def test_bad_horizons_are_named(name: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=rf"^{name} must be .*, got {value!r}$"):
-        PRB(epsilon=0.1, **{name: value})
-
-
-def test_a_horizon_ends() -> None:
-    history = random_history(FINITE["twelve integers"], 8, seed=1)
-    certificate = history.told(**declared(history.space)).certificate(PRB(0.1, horizon=4))
-    assert certificate.bound == math.inf
-    assert "the horizon of 4 tests is used up" in certificate.reason
 
 
 @pytest.mark.parametrize("epsilon", [1e-300, 1e300])

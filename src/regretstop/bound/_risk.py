@@ -23,23 +23,22 @@ def log_pi(t: float) -> float:
 
 @dataclass(frozen=True)
 class RiskLedger:
-    """How δ is spent: δ/n_L once on the slopes, the rest over the tests.
+    """How δ is spent: δ/n_L once on the slopes, the rest, q = δ (1 − 1/n_L), on tests.
 
-        δ = δ/n_L + Σ_k q/π_k,   q = δ (1 − 1/n_L)         (paper, proof of Theorem 3.6)
+    One test ends a search, and may take all of q however many there were before: what it says is conditional on the
+    data (docs/theory.md, The risk of a stop). If all certificates of a search are to be true at once, tests share it:
 
-    π_k = π²k²/6 where the tests may go on for ever, π_k = K where at most K tests will be made (paper, Remark 3.7).
-    Tests are indexed by the number of observations they see, so a resumed or parallel run spends nothing twice
-    (docs/theory.md, The risk ledger).
+        δ = δ/n_L + Σ_k q/π_k,   π_k = π²k²/6         (paper, proof of Theorem 3.6)
 
     Attributes:
         delta: δ.
         n_L: The slopes' share is δ/n_L; infinite where no slopes are needed.
-        horizon: K, or None for an open end.
+        simultaneous: Whether tests share q.
     """
 
     delta: float
     n_L: float
-    horizon: int | None = None
+    simultaneous: bool = False
 
     @property
     def slope_risk(self) -> float:
@@ -48,24 +47,20 @@ class RiskLedger:
 
     @property
     def test_risk(self) -> float:
-        """The risk q that all tests share."""
+        """The risk q of tests."""
         return self.delta * (1.0 - 1.0 / self.n_L)
 
-    def log_weight(self, test: int) -> float:
-        """Return log π_k of the k-th test, k ≥ 1; infinite beyond the horizon."""
-        if self.horizon is None:
-            return log_pi(test)
-        return math.log(self.horizon) if test <= self.horizon else math.inf
-
     def log_test_risk(self, test: int) -> float:
-        """Return log(q/π_k), the risk of the k-th test; −∞ beyond the horizon."""
-        return math.log(self.test_risk) - self.log_weight(test)
+        """Return the log of the risk of the k-th test, k ≥ 1: of q, or of q/π_k."""
+        return math.log(self.test_risk) - (log_pi(test) if self.simultaneous else 0.0)
 
     def spent(self, tests: Iterable[int]) -> float:
-        """Return the risk spent after the tests with these indices; an index counts once."""
-        return self.slope_risk + self.test_risk * math.fsum(math.exp(-self.log_weight(k)) for k in set(tests))
+        """Return the risk of the tests with these indices: δ unless they share it; an index counts once."""
+        if not self.simultaneous:
+            return self.delta
+        return self.slope_risk + math.fsum(math.exp(self.log_test_risk(k)) for k in set(tests))
 
 
-def ledger_for(space: Space, delta: float, n_L: float, horizon: int | None) -> RiskLedger:
-    """Return the risk ledger; a space without sloped axes keeps nothing for slopes."""
-    return RiskLedger(delta, n_L if np.any(sloped_axes(space)) else math.inf, horizon)
+def ledger_for(space: Space, delta: float, n_L: float, *, simultaneous: bool = False) -> RiskLedger:
+    """Return how δ is spent; a space without sloped axes keeps nothing for slopes."""
+    return RiskLedger(delta, n_L if np.any(sloped_axes(space)) else math.inf, simultaneous)

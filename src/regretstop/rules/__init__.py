@@ -5,7 +5,7 @@ In comes a `Snapshot` of the data and the model; out goes a `Certificate`.
 
 from regretstop.rules._acquisition import AcquisitionThreshold
 from regretstop.rules._base import Estimate, Rule
-from regretstop.rules._default import check_repeated, resolve_rule
+from regretstop.rules._default import resolve_rule
 from regretstop.rules._delta_cb import DeltaCB
 from regretstop.rules._delta_es import DeltaES
 from regretstop.rules._heuristic import Heuristic
@@ -24,7 +24,6 @@ __all__ = [
     "OptimalityGap",
     "Rule",
     "UCBbr",
-    "check_repeated",
     "probability_left",
     "resolve_rule",
 ]

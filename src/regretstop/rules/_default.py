@@ -1,10 +1,9 @@
-"""The rule that ends a search: the default one, and whether it can be asked after every trial."""
+"""The rule that ends a search where none was chosen."""
 
 from typing import Any
 
 from regretstop.rules._base import Rule
 from regretstop.rules._ucb_br import UCBbr
-from regretstop.schedule import PostHoc
 
 
 def resolve_rule(epsilon: Any, delta: Any, rule: Any) -> Rule:
@@ -18,13 +17,3 @@ def resolve_rule(epsilon: Any, delta: Any, rule: Any) -> Rule:
     if not isinstance(rule, Rule):
         raise ValueError(f"rule must be a stopping rule such as UCBbr(epsilon=0.01), got {rule!r}")
     return rule
-
-
-def check_repeated(rule: Rule) -> None:
-    """Check that the rule may be asked after every trial.
-
-    Raises:
-        ValueError: If its schedule is one test of a finished search.
-    """
-    if isinstance(rule.schedule, PostHoc):
-        raise ValueError(f"schedule={rule.schedule!r} is one test of a finished search, not one after every trial")

@@ -26,7 +26,7 @@ class OptimalityGap(LedgerRule):
         delta: δ in (0, 1).
         n_L: δ/n_L is kept for the slopes of f; above 1. A finite space keeps nothing.
         schedule: When tests are made.
-        horizon: The largest number of tests that will ever be made, or None for an open end. `PostHoc` has its own.
+        simultaneous: Whether all certificates of a search are to be true at once, at a price in each.
         beta: β of the calibrated gap, such as 4.0 for two deviations; None for the certified one.
 
     Raises:
@@ -45,7 +45,7 @@ class OptimalityGap(LedgerRule):
 
     def _assess(self, snapshot: Snapshot) -> Certificate:
         """Return the certificate where there is no obstacle."""
-        ledger = ledger_for(snapshot.space, self.delta, self.n_L, self._horizon(snapshot))
+        ledger = ledger_for(snapshot.space, self.delta, self.n_L, simultaneous=self.simultaneous)
         certified = certified_gap(snapshot, ledger)
         gap = certified if self.beta is None else calibrated_gap(snapshot, math.sqrt(self.beta))
         if gap is None:

@@ -11,8 +11,8 @@ from regretstop.bound import RiskLedger
 from regretstop.certificate import Certificate
 from regretstop.gap import gap_beside
 from regretstop.model import HasPaths
-from regretstop.rules._base import Estimate
-from regretstop.rules._ledger import LedgerRule, risk_spent
+from regretstop.rules._base import Estimate, Rule
+from regretstop.rules._ledger import risk_spent
 from regretstop.rules._remaining import NO_PATHS, can_draw, path_gaps, path_rng
 from regretstop.snapshot import Snapshot
 from regretstop.statement import ProbabilityLeft
@@ -32,10 +32,11 @@ _N_STARTS = 3
 
 
 @dataclass(frozen=True)
-class PRB(LedgerRule):
+class PRB(Rule):
     """The probabilistic regret bound: stop when some trial x̂ has P(f* − f(x̂) ≤ ε | data) ≥ 1 − δ/2, by simulation.
 
-    The other half of δ pays for errors of the estimate, spread evenly over the tests and over up to five candidates.
+    The other half of δ pays for errors of the estimate, any of which could end the search: all tests share it, and in a
+    test up to five candidates.
     Each candidate's regret is computed on posterior paths, in growing numbers, until the Clopper–Pearson limits of the
     probability that it exceeds ε are both on one side of δ/2, or 1000 paths are drawn. Paths are drawn in equal shares
     from all hyperparameter samples: with one posterior, the MAP, it is Wilson's rule, with several our extension.
@@ -54,7 +55,6 @@ class PRB(LedgerRule):
         epsilon: ε in the objective's units: stop when the bound falls below it.
         delta: δ in (0, 1).
         schedule: When tests are made.
-        horizon: The largest number of tests that will ever be made, or None for an open end. `PostHoc` has its own.
 
     Raises:
         ValueError: If an argument is out of its range.
@@ -68,7 +68,7 @@ class PRB(LedgerRule):
         """Return the certificate where there is no obstacle."""
         rng = path_rng(snapshot)
         candidates = _candidates(snapshot, rng)
-        ledger = RiskLedger(0.5 * self.delta, math.inf, self._horizon(snapshot))
+        ledger = RiskLedger(0.5 * self.delta, math.inf, simultaneous=True)
         risk = math.exp(ledger.log_test_risk(snapshot.test))
         tally = self._simulate(snapshot, candidates, risk / len(candidates), rng)
         found = Estimate(
@@ -81,7 +81,7 @@ class PRB(LedgerRule):
         return self._certificate(
             snapshot,
             found,
-            gap_beside(snapshot, self.delta, self._horizon(snapshot)),
+            gap_beside(snapshot, self.delta),
             guarantee="heuristic",
             risk=risk_spent(snapshot, ledger, model_risk=0.5 * self.delta),
             left=ProbabilityLeft(probability=tally.probability_left, n_paths=tally.n_paths),

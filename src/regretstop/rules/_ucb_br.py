@@ -1,7 +1,7 @@
 """Rule UCBbr: the paper's rule, on its instantaneous regret bound for GP-UCB."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from regretstop.bound import (
 )
 from regretstop.certificate import Certificate
 from regretstop.checks import check_between, check_positive
-from regretstop.gap import certified_gap, counted_gap, counting_obstacle
+from regretstop.gap import Gap, certified_gap, counted_gap, counting_obstacle
 from regretstop.model import Posterior
 from regretstop.rules._base import Estimate, verdict
 from regretstop.rules._ledger import LedgerRule, risk_spent
@@ -48,15 +48,14 @@ class UCBbr(LedgerRule):
     both satisfy the theorem's condition α_t ≤ β_t. A number is the paper's experiment: x_t maximises with that β
     while the formula keeps the theory's β_t. Then the proof does not apply, and the guarantee is "heuristic".
     "calibrated" counts the local maxima that are expected to be better than x̂ by more than b: the bound is the least b
-    with no more than δ of them. It is proved, needs neither grid nor slopes, and of a stop no union over tests
-    (docs/theory.md, What is left, counted).
+    with no more than δ of them. It is proved, and needs neither grid nor slopes: docs/theory.md, What is left, counted.
 
     Args:
         epsilon: ε in the objective's units: stop when the bound falls below it.
         delta: δ in (0, 1).
         n_L: δ/n_L is kept for the slopes of f; above 1. A finite space keeps nothing.
         schedule: When tests are made.
-        horizon: The largest number of tests that will ever be made, or None for an open end. `PostHoc` has its own.
+        simultaneous: Whether all certificates of a search are to be true at once, at a price in each.
         a: With b, the paper's assumption P(Lipschitz constant > L) ≤ d a exp(−L²/b²), in units of the prior deviation
             on the unit cube. Give both, or neither to derive slope levels from the kernel.
         b: See a.
@@ -97,7 +96,10 @@ class UCBbr(LedgerRule):
         """Return the certificate where there is no obstacle."""
         if snapshot.beta == "calibrated":
             return self._counted(snapshot)
-        ledger = ledger_for(snapshot.space, self.delta, self.n_L, self._horizon(snapshot))
+        ledger = ledger_for(snapshot.space, self.delta, self.n_L, simultaneous=self.simultaneous)
+        gap = certified_gap(snapshot, ledger)
+        if not isinstance(snapshot.beta, str):  # the paper's experiment: what tests share there stays shared
+            ledger = replace(ledger, simultaneous=True)
         # Each with a full search: unlike the gap, this bound may be far too low or too high at a point that is only
         # nearly the maximiser.
         under = [
@@ -122,17 +124,19 @@ class UCBbr(LedgerRule):
         incumbent = int(np.lexsort((-np.mean(lower, axis=0), np.max(bounds, axis=0)))[0])
         worst = int(np.argmax(bounds[:, incumbent]))
         bound = float(bounds[worst, incumbent]) * snapshot.model.scale
-        return self._under_worst(snapshot, ledger, under[worst], bound, incumbent)
+        return self._under_worst(snapshot, ledger, under[worst], bound, incumbent, gap)
 
     def _counted(self, snapshot: Snapshot) -> Certificate:
         """Return the certificate of the counted gap."""
-        found = counted_gap(snapshot, self.delta, self.epsilon)
+        ledger = RiskLedger(self.delta, math.inf, self.simultaneous)
+        found = counted_gap(snapshot, math.exp(ledger.log_test_risk(snapshot.test)), self.epsilon)
         bound = found.bound * snapshot.model.scale
         return self._certificate(
             snapshot,
             Estimate(bound, found.incumbent, "counted", {"left_error": found.left_error, "n_places": found.n_places}),
             found,
             guarantee=snapshot.model.guarantee,
+            risk=risk_spent(snapshot, ledger),
             left=ProbabilityLeft(probability=found.left, n_paths=None),
         )
 
@@ -199,9 +203,9 @@ class UCBbr(LedgerRule):
         worst: "_Under",
         bound: float,
         incumbent: int,
+        gap: Gap | None,
     ) -> Certificate:
         posterior, regret, query = worst.posterior, worst.regret, worst.query
-        gap = certified_gap(snapshot, ledger)
         guarantee: Guarantee = snapshot.model.guarantee if isinstance(snapshot.beta, str) else "heuristic"
         reason = verdict(bound, self.epsilon)
         if math.isinf(bound):

@@ -414,7 +414,7 @@ class AnotherGap(OptimalityGap):
         (OptimalityGap(epsilon=5.0, delta=0.2), True),
         (OptimalityGap(epsilon=1e-9), False),
         (OptimalityGap(epsilon=1.0, delta=1e-9), False),
-        (OptimalityGap(epsilon=1.0, horizon=500), False),
+        (OptimalityGap(epsilon=1.0, simultaneous=True), False),
         (UCBbr(epsilon=1.0), False),
         (AnotherGap(epsilon=1.0), False),
     ],
