@@ -32,8 +32,8 @@ def section(folder: Path) -> Section | None:
         f"Matérn-5/2 process, ε = {coverage.EPSILON} (a tenth of the deviation), δ = {coverage.DELTA} for "
         f"all certificates of a search at once, at most {lengths} evaluations. The kernel is declared, or drawn with "
         "the noise from the model's priors and estimated. Each rule is asked until it stops, UCBbr only where "
-        "the certified gap is below ε or too small: below the regret of its trial, stop or no stop. A cell is a space, d, β and a rule; “beyond chance” is by the "
-        "95 % interval of Clopper and Pearson.",
+        "the certified gap is below ε or too small: below the regret of its trial, stop or no stop. A cell is "
+        "a space, d, β and a rule; “beyond chance” is by the 95 % interval of Clopper and Pearson.",
         shown=_shown(cells),
         caption="Paths on which the certified gap was ever too small, by cell, with 95 % intervals; dashed: δ",
         draw=lambda figure: _draw(figure, cells[cells["rule"] == "OptimalityGap"]),
