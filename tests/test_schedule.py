@@ -153,7 +153,7 @@ def test_no_schedule_spends_more_than_delta(
             assert seen.setdefault(due.test, due.n_observations) == due.n_observations
     assert len(set(seen.values())) == len(seen)
     assert ledger.spent(seen) <= delta * (1 + 1e-12)
-    risks = [math.exp(ledger.log_test_risk(k)) for k in seen]
+    risks = [ledger.risk_of(k) for k in seen]
     assert delta / n_L + math.fsum(risks) == pytest.approx(ledger.spent(seen), rel=1e-9)
     # A test of some schedule is never an earlier one than that after every observation.
     assert all(k <= Every().due(n, fewest).test for k, n in seen.items())

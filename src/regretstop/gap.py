@@ -84,7 +84,7 @@ def certified_gap(snapshot: Snapshot, ledger: RiskLedger) -> Gap | None:
     """
     if not all(slopes_are_known(snapshot.space, posterior) for posterior in snapshot.model.posteriors):
         return None
-    log_risk = ledger.log_test_risk(snapshot.test)
+    log_risk = math.log(ledger.risk_of(snapshot.test))
     at_data = [posterior.mean_std(snapshot.data.points) for posterior in snapshot.model.posteriors]
     # Under several posteriors the trial with the best average need not have the best bound: were it named by a width
     # that depends on δ, a larger δ could name one whose bound is larger.

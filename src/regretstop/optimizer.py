@@ -214,14 +214,7 @@ class GPUCB:
                 candidates = data.inside & (data.values >= fit.data.fence)
                 if not np.any(candidates):
                     obstacle = "the values in the space are all far worse than those outside it"
-            seen = FittedModel(
-                guarantee=self._surrogate.guarantee,
-                posteriors=fit.posteriors,
-                maximizers=model.maximizers,
-                scale=fit.data.scale,
-                sampling=fit.sampling,
-                check=fit.check,
-            )
+            seen = FittedModel.of(model, self._surrogate.guarantee)
             last = LastObservation(data.points[-1], float(fit.data.values[-1]), int(np.sum(candidates[:-1])))
         return Snapshot(
             space=self.space,

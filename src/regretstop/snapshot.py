@@ -1,6 +1,7 @@
 """What a stopping rule sees: the fitted model and the data at one moment."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from regretstop.array import Array
 from regretstop.model import ModelCheck, Plateau, Posterior, SamplingReport
 from regretstop.schedule import EVERY_OBSERVATION, Schedule
-from regretstop.search import Maximizer
+from regretstop.search import Maximizer, SearchModel
 from regretstop.spaces import Space
 from regretstop.statement import ModelReport, Noise
 
@@ -43,6 +44,8 @@ class FittedModel:
         scale: One standardised unit, in the objective's units.
         sampling: How the hyperparameter samples came about; None where there are none.
         check: How well earlier values were predicted before they were seen; None where that was not checked.
+        over_samples: Returns the model over samples of the hyperparameters, where this one is at their mode; None
+            where that is not so.
     """
 
     guarantee: Literal["theorem", "model"]
@@ -51,6 +54,21 @@ class FittedModel:
     scale: float = 1.0
     sampling: SamplingReport | None = None
     check: ModelCheck | None = None
+    over_samples: "Callable[[], FittedModel] | None" = None
+
+    @classmethod
+    def of(cls, model: SearchModel, guarantee: Literal["theorem", "model"]) -> "FittedModel":
+        """Return what a rule sees of a fit with its searches."""
+        fit, doubt = model.fit, model.over_samples
+        return cls(
+            guarantee=guarantee,
+            posteriors=fit.posteriors,
+            maximizers=model.maximizers,
+            scale=fit.data.scale,
+            sampling=fit.sampling,
+            check=fit.check,
+            over_samples=None if doubt is None else lambda: cls.of(doubt(), guarantee),
+        )
 
     def among(self, maximizers: tuple[Maximizer, ...]) -> "FittedModel":
         """Return the model with other maximizers, and the posteriors that are theirs."""

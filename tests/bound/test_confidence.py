@@ -284,7 +284,7 @@ def test_not_even_when_every_test_is_made(ledger: RiskLedger, last: int) -> None
 def test_of_a_stop_each_test_has_all_that_is_not_the_slopes() -> None:
     ledger = RiskLedger(0.1, 10.0)
     assert ledger.slope_risk == pytest.approx(0.01)
-    assert [math.exp(ledger.log_test_risk(k)) for k in (1, 2, 1000)] == pytest.approx([0.09] * 3)
+    assert [ledger.risk_of(k) for k in (1, 2, 1000)] == pytest.approx([0.09] * 3)
     assert ledger.spent([1000]) == 0.1
 
 
@@ -296,7 +296,7 @@ def test_an_open_end_approaches_delta() -> None:
 @given(LEDGERS, st.integers(1, 300))
 def test_the_risk_of_one_test(ledger: RiskLedger, test: int) -> None:
     share = math.exp(-log_pi(test)) if ledger.simultaneous else 1.0
-    assert math.exp(ledger.log_test_risk(test)) == pytest.approx(ledger.test_risk * share, rel=1e-9)
+    assert ledger.risk_of(test) == pytest.approx(ledger.test_risk * share, rel=1e-9)
     assert ledger.spent([test]) == pytest.approx(ledger.slope_risk + ledger.test_risk * share, rel=1e-9)
 
 

@@ -7,7 +7,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from regretstop import GPUCB, Categorical, Certificate, Float, GaussianProcess, Int, Matern52, Space, UCBbr
+from regretstop import (
+    GPUCB,
+    Categorical,
+    Certificate,
+    Float,
+    GaussianProcess,
+    Int,
+    Matern52,
+    OptimalityGap,
+    Space,
+    UCBbr,
+)
+from regretstop.gap import counted_gap
 from regretstop.model import Kernel, SquaredExponential
 from tests.draws import FourierDraws
 from tests.histories import SPACES, declared, estimated, random_history
@@ -76,6 +88,54 @@ def test_samples_are_averaged_over() -> None:
     assert sampled.model.n_samples == 8
     assert sampled.guarantee == "model"
     assert 0.0 < sampled.bound < math.inf
+
+
+def test_the_mode_ends_no_search_alone() -> None:
+    """Where it would, samples of the hyperparameters are asked, and theirs is the certificate."""
+    history = random_history(SQUARE, 20, seed=1)
+    by_mode, by_samples = (
+        history.told(beta="calibrated", **estimated(hyperparameters=treatment)) for treatment in ("map", "posterior")
+    )
+    averaged = by_samples.certificate(UCBbr(0.1)).bound
+    at_mode = counted_gap(by_mode.snapshot(), 0.05).bound * by_mode.snapshot().model.scale
+    assert at_mode < 0.95 * averaged  # the mode is surer
+    between = by_mode.certificate(UCBbr(math.sqrt(at_mode * averaged)))
+    assert not between.stop
+    assert between.model is not None
+    assert between.model.n_samples == 8
+    assert between.bound == pytest.approx(averaged, rel=0.1)
+    # Far from a stop nobody asks them.
+    far = by_mode.certificate(UCBbr(0.5 * at_mode))
+    assert far.model is not None
+    assert far.model.n_samples == 1
+    both = by_mode.certificate(UCBbr(2.0 * averaged))
+    assert both.stop
+    assert both.model is not None
+    assert both.model.n_samples == 8
+
+
+def test_the_gap_can_be_counted_whatever_chooses_the_points() -> None:
+    history = random_history(MIXED, 14, seed=3)
+    for options in (declared(MIXED), estimated()):
+        counted = history.told(beta="calibrated", **options).certificate(UCBbr(0.3))
+        for beta in (4.0, "matched"):
+            gap = history.told(beta=beta, **options).certificate(OptimalityGap(0.3, beta="calibrated"))
+            assert (gap.claim, gap.left, gap.guarantee) == (counted.claim, counted.left, counted.guarantee)
+    optimizer = random_history(SQUARE, 12, seed=0).told(surrogate=Unknown())
+    assert "derivatives" in optimizer.certificate(OptimalityGap(0.1, beta="calibrated")).reason
+
+
+@pytest.mark.parametrize("space", [SQUARE, MIXED])
+def test_all_certificates_at_once_cost_more(space: Space) -> None:
+    history = random_history(space, 14, seed=3)
+    optimizer = history.told(beta="calibrated", **declared(space))
+    one, all_of_them = (optimizer.certificate(UCBbr(0.3, simultaneous=shared)) for shared in (False, True))
+    assert one.bound < all_of_them.bound
+    assert one.risk is not None
+    assert all_of_them.risk is not None
+    assert all_of_them.risk.risk == pytest.approx(0.05 * 6.0 / (math.pi * 12) ** 2)  # the twelfth test
+    assert one.risk.risk == 0.05
+    assert "0.05 for the test that ends the search" in str(one)
 
 
 def test_a_surrogate_without_derivatives_says_so_and_searches_on() -> None:

@@ -50,15 +50,15 @@ class RiskLedger:
         """The risk q of tests."""
         return self.delta * (1.0 - 1.0 / self.n_L)
 
-    def log_test_risk(self, test: int) -> float:
-        """Return the log of the risk of the k-th test, k ≥ 1: of q, or of q/π_k."""
-        return math.log(self.test_risk) - (log_pi(test) if self.simultaneous else 0.0)
+    def risk_of(self, test: int) -> float:
+        """Return the risk of the k-th test, k ≥ 1: q, or q/π_k."""
+        return self.test_risk * math.exp(-log_pi(test)) if self.simultaneous else self.test_risk
 
     def spent(self, tests: Iterable[int]) -> float:
         """Return the risk of the tests with these indices: δ unless they share it; an index counts once."""
         if not self.simultaneous:
             return self.delta
-        return self.slope_risk + math.fsum(math.exp(self.log_test_risk(k)) for k in set(tests))
+        return self.slope_risk + math.fsum(map(self.risk_of, set(tests)))
 
 
 def ledger_for(space: Space, delta: float, n_L: float, *, simultaneous: bool = False) -> RiskLedger:

@@ -1,6 +1,8 @@
 """The public model: an exact Gaussian process whose hyperparameters are declared, sampled, or at their mode."""
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Literal, get_args
 
@@ -14,7 +16,7 @@ from regretstop.model._kernels import Embedding, Kernel, Matern52
 from regretstop.model._likelihood import Hyperparameters
 from regretstop.model._model_check import ModelCheck, blocks, judge, residuals
 from regretstop.model._posterior import GaussianProcessPosterior
-from regretstop.model._protocols import Fit, Treatment
+from regretstop.model._protocols import Fit, Posterior, Treatment
 from regretstop.model._repeats import merge_duplicates
 from regretstop.model._sampling import SamplingReport
 from regretstop.model._standardize import Standardized
@@ -34,7 +36,7 @@ class GaussianProcess:
         hyperparameters: "map" estimates those of the kernel, the noise and the mean, "posterior" certifies under
             samples of them, and "fixed" takes the declared ones: kernel and noise are then known, as the paper assumes.
         mean: The objective's constant mean, for hyperparameters="fixed".
-        n_samples: Samples of the hyperparameters, for "posterior".
+        n_samples: Samples of the hyperparameters, for "posterior", and for "map" where a rule doubts the mode.
         model_check: Whether estimated models that were overconfident so far have their deviations inflated.
 
     Raises:
@@ -62,7 +64,7 @@ class GaussianProcess:
         self._mean = mean
         self._n_samples = n_samples
         self._model_check = model_check
-        self._estimator = HyperparameterEstimator(kernel, noise_std, n_samples if hyperparameters == "posterior" else 0)
+        self._estimator = HyperparameterEstimator(kernel, noise_std, n_samples)
 
     def __repr__(self) -> str:
         return (
@@ -109,16 +111,24 @@ class GaussianProcess:
         build = partial(self._posterior, merge_duplicates(points, data.values, np.ones(len(values))), embedding)
         # Modes are checked by modes, whatever is sampled: so the next point is that of "map"; see docs/theory.md.
         check = self._check(part, sampled=False)
-        mode = build(_scaled(estimate.mode, ratio * _inflation(check)))
+        at_mode = Fit((build(_scaled(estimate.mode, ratio * _inflation(check))),), data, check=check)
+        over_samples = partial(self._over_samples, at_mode, part, ratio, build)
+        return replace(at_mode, over_samples=over_samples) if self._treatment == "map" else over_samples()
+
+    def _over_samples(
+        self, at_mode: Fit, part: TrainingData, ratio: float, build: Callable[[Hyperparameters], Posterior]
+    ) -> Fit:
+        """Return the fit over samples, or at the mode, and why, where they cannot be drawn."""
+        estimate = self._estimator.sample(part)
         if not estimate.samples:
-            return Fit((mode,), data, sampling=estimate.sampling, check=check)
-        sample_check = self._check(part, sampled=True)
-        factor = ratio * _inflation(sample_check)
+            return replace(at_mode, sampling=estimate.sampling)
+        check = self._check(part, sampled=True)
+        factor = ratio * _inflation(check)
         try:
             samples = tuple(build(_scaled(sample, factor)) for sample in estimate.samples)
         except np.linalg.LinAlgError as error:
-            return Fit((mode,), data, sampling=SamplingReport(0, 0, 0.0, str(error)), check=check)
-        return Fit(samples, data, mode, estimate.sampling, sample_check)
+            return replace(at_mode, sampling=SamplingReport(0, 0, 0.0, str(error)))
+        return Fit(samples, at_mode.data, at_mode.posteriors[0], estimate.sampling, check)
 
     def _check(self, part: TrainingData, *, sampled: bool) -> ModelCheck | None:
         """Return what earlier estimates, their samples or their modes, say about the values that came after them."""
@@ -127,7 +137,8 @@ class GaussianProcess:
         data = part.standardized
         z: list[Array] = []
         for start, end in blocks(len(data.values)):
-            earlier = self._estimator.estimate(part.first(start))
+            first = part.first(start)
+            earlier = self._estimator.sample(first) if sampled else self._estimator.estimate(first)
             # Equal values have no scale, and a model of them says nothing about how far others may be.
             if not earlier.data.has_spread:
                 continue

@@ -116,7 +116,7 @@ class HyperparameterEstimator:
     Args:
         kernel: The kernel family.
         noise_std: "learned", or σ in the objective's units; 0 for a noise-free objective.
-        n_samples: How many samples there are; 0 for the mode alone.
+        n_samples: How many samples there are, where they are asked for.
     """
 
     def __init__(self, kernel: Kernel, noise_std: float | Literal["learned"], n_samples: int) -> None:
@@ -126,17 +126,23 @@ class HyperparameterEstimator:
         self._searched: dict[int, tuple[bytes, Minima]] = {}
         self._samples: dict[int, tuple[bytes, SampledChains]] = {}
         self._estimates: dict[int, tuple[bytes, HyperparameterEstimate]] = {}
+        self._sampled: dict[int, tuple[bytes, HyperparameterEstimate]] = {}
 
     def estimate(self, part: TrainingData) -> HyperparameterEstimate:
-        """Return what is believed of the hyperparameters given these observations and no others."""
+        """Return the mode of the hyperparameters given these observations and no others."""
         return _remembered(self._estimates, part, self._estimate)
 
+    def sample(self, part: TrainingData) -> HyperparameterEstimate:
+        """Return the mode and samples, or why there are none."""
+        return _remembered(self._sampled, part, self._estimate_and_sample)
+
     def _estimate(self, part: TrainingData) -> HyperparameterEstimate:
+        return HyperparameterEstimate(part.standardized, self._density(part).unpack(self._modes(part).points[0]))
+
+    def _estimate_and_sample(self, part: TrainingData) -> HyperparameterEstimate:
         density = self._density(part)
         theta = self._modes(part).points[0]
         mode, data = density.unpack(theta), part.standardized
-        if self._n_samples == 0:
-            return HyperparameterEstimate(data, mode)
         try:
             thetas, sampling = self._sample(part, theta)
         except np.linalg.LinAlgError as error:

@@ -1,12 +1,14 @@
-"""What the rules with a proof share: whether one certificate is to be true or all of them, and what each says of δ."""
+"""What the rules with a proof share: whether one certificate is to be true or all, what each says of δ, the count."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from regretstop.bound import RiskLedger
-from regretstop.rules._base import Rule
+from regretstop.certificate import Certificate
+from regretstop.gap import counted_gap
+from regretstop.rules._base import Estimate, Rule
 from regretstop.snapshot import Snapshot
-from regretstop.statement import RiskSpent
+from regretstop.statement import ProbabilityLeft, RiskSpent
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,26 @@ class LedgerRule(Rule):
         if not isinstance(self.simultaneous, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ValueError(f"simultaneous must be True or False, got {self.simultaneous!r}")
 
+    def _counted(self, snapshot: Snapshot) -> Certificate:
+        """Return the certificate of the counted gap: docs/theory.md, What is left, counted."""
+        ledger = RiskLedger(self.delta, math.inf, self.simultaneous)
+        delta = ledger.risk_of(snapshot.test)
+        found = counted_gap(snapshot, delta, self.epsilon)
+        doubt = snapshot.model.over_samples
+        # The mode of the hyperparameters is too sure of itself: a search ends only if their samples agree.
+        if doubt is not None and found.bound * snapshot.model.scale < self.epsilon:
+            snapshot = replace(snapshot, model=doubt())
+            found = counted_gap(snapshot, delta, self.epsilon)
+        bound = found.bound * snapshot.model.scale
+        return self._certificate(
+            snapshot,
+            Estimate(bound, found.incumbent, "counted", {"left_error": found.left_error, "n_places": found.n_places}),
+            found,
+            guarantee=snapshot.model.guarantee,
+            risk=risk_spent(snapshot, ledger),
+            left=ProbabilityLeft(probability=found.left, n_paths=None),
+        )
+
 
 def risk_spent(snapshot: Snapshot, ledger: RiskLedger, *, model_risk: float = 0.0) -> RiskSpent:
     """Return what a certificate says about the ledger.
@@ -44,7 +66,7 @@ def risk_spent(snapshot: Snapshot, ledger: RiskLedger, *, model_risk: float = 0.
     """
     return RiskSpent(
         schedule=snapshot.schedule.words,
-        risk=math.exp(ledger.log_test_risk(snapshot.test)),
+        risk=ledger.risk_of(snapshot.test),
         spent=model_risk + ledger.spent(range(1, snapshot.test + 1)),
         test_risk=ledger.test_risk,
         slope_risk=ledger.slope_risk,

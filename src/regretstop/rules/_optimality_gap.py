@@ -2,11 +2,12 @@
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 from regretstop.bound import UNKNOWN_SLOPES, ledger_for
 from regretstop.certificate import Certificate
 from regretstop.checks import check_between
-from regretstop.gap import calibrated_gap, certified_gap
+from regretstop.gap import calibrated_gap, certified_gap, counting_obstacle
 from regretstop.rules._base import Estimate
 from regretstop.rules._ledger import LedgerRule, risk_spent
 from regretstop.snapshot import Snapshot
@@ -18,8 +19,10 @@ class OptimalityGap(LedgerRule):
 
         f* − f(x̂) ≤ max_x [μ_n(x) + √α σ_n(x)] − [μ_n(x̂) − √η σ_n(x̂)] + h     (docs/theory.md, The optimality gap)
 
-    A proof needs widths of several deviations, and the bound seldom gets small within a hundred trials. With `beta`
-    both widths are √β and h is 0: the calibrated gap, which is not proved, with the certified gap beside it.
+    A proof by a grid needs widths of several deviations, and the bound seldom gets small within a hundred trials. With
+    beta="calibrated" the bound is the least b such that no more than δ maxima better by more than b are expected. That
+    is proved, too, and much smaller (docs/theory.md, What is left, counted). A number for `beta` makes both widths √β
+    and h 0, which is not proved; the certified gap stands beside it.
 
     Args:
         epsilon: ε in the objective's units: stop when the bound falls below it.
@@ -27,24 +30,32 @@ class OptimalityGap(LedgerRule):
         n_L: δ/n_L is kept for the slopes of f; above 1. A finite space keeps nothing.
         schedule: When tests are made.
         simultaneous: Whether all certificates of a search are to be true at once, at a price in each.
-        beta: β of the calibrated gap, such as 4.0 for two deviations; None for the certified one.
+        beta: "calibrated" to count what is left; β of both widths, such as 4.0 for two deviations; None for those of a
+            grid.
 
     Raises:
         ValueError: If an argument is out of its range.
     """
 
     n_L: float = 10.0  # the paper advises 10 or more, Remark 3.5
-    beta: float | None = None
+    beta: float | Literal["calibrated"] | None = None
 
     def __post_init__(self) -> None:
         """Check the arguments."""
         super().__post_init__()
         check_between("n_L", self.n_L, 1)
-        if self.beta is not None:
+        if self.beta is not None and self.beta != "calibrated":
             check_between("beta", self.beta, 0)
+
+    def obstacle(self, snapshot: Snapshot) -> str | None:
+        """Return why nothing can be said, in words; None if something can."""
+        obstacle = super().obstacle(snapshot)
+        return counting_obstacle(snapshot) if obstacle is None and self.beta == "calibrated" else obstacle
 
     def _assess(self, snapshot: Snapshot) -> Certificate:
         """Return the certificate where there is no obstacle."""
+        if self.beta == "calibrated":
+            return self._counted(snapshot)
         ledger = ledger_for(snapshot.space, self.delta, self.n_L, simultaneous=self.simultaneous)
         certified = certified_gap(snapshot, ledger)
         gap = certified if self.beta is None else calibrated_gap(snapshot, math.sqrt(self.beta))

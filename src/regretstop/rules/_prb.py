@@ -69,7 +69,7 @@ class PRB(Rule):
         rng = path_rng(snapshot)
         candidates = _candidates(snapshot, rng)
         ledger = RiskLedger(0.5 * self.delta, math.inf, simultaneous=True)
-        risk = math.exp(ledger.log_test_risk(snapshot.test))
+        risk = ledger.risk_of(snapshot.test)
         tally = self._simulate(snapshot, candidates, risk / len(candidates), rng)
         found = Estimate(
             tally.bound,

@@ -22,14 +22,14 @@ from regretstop.bound import (
 )
 from regretstop.certificate import Certificate
 from regretstop.checks import check_between, check_positive
-from regretstop.gap import Gap, certified_gap, counted_gap, counting_obstacle
+from regretstop.gap import Gap, certified_gap, counting_obstacle
 from regretstop.model import Posterior
 from regretstop.rules._base import Estimate, verdict
 from regretstop.rules._ledger import LedgerRule, risk_spent
 from regretstop.search import Maximizer, Maximum, UpperConfidenceBound
 from regretstop.snapshot import Beta, Snapshot
 from regretstop.spaces import Space
-from regretstop.statement import Guarantee, ProbabilityLeft
+from regretstop.statement import Guarantee
 
 
 @dataclass(frozen=True)
@@ -126,20 +126,6 @@ class UCBbr(LedgerRule):
         bound = float(bounds[worst, incumbent]) * snapshot.model.scale
         return self._under_worst(snapshot, ledger, under[worst], bound, incumbent, gap)
 
-    def _counted(self, snapshot: Snapshot) -> Certificate:
-        """Return the certificate of the counted gap."""
-        ledger = RiskLedger(self.delta, math.inf, self.simultaneous)
-        found = counted_gap(snapshot, math.exp(ledger.log_test_risk(snapshot.test)), self.epsilon)
-        bound = found.bound * snapshot.model.scale
-        return self._certificate(
-            snapshot,
-            Estimate(bound, found.incumbent, "counted", {"left_error": found.left_error, "n_places": found.n_places}),
-            found,
-            guarantee=snapshot.model.guarantee,
-            risk=risk_spent(snapshot, ledger),
-            left=ProbabilityLeft(probability=found.left, n_paths=None),
-        )
-
     def _under(
         self,
         space: Space,
@@ -154,7 +140,7 @@ class UCBbr(LedgerRule):
         prior_std = posterior.prior_std
         levels = self._levels(space, posterior, ledger.slope_risk)
         theorems = [
-            Theorem(n + 1, ledger.log_test_risk(test), posterior.noise_std / prior_std, grid)
+            Theorem(n + 1, math.log(ledger.risk_of(test)), posterior.noise_std / prior_std, grid)
             for grid in grids_of(space, levels, one_level=self.a is not None)
         ]
         dim = len(levels)
