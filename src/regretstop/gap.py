@@ -21,8 +21,7 @@ from regretstop.bound import (
     ExpectedMaxima,
     RiskLedger,
     Widths,
-    counted_left,
-    counted_level,
+    count_left,
     grid_for,
     ledger_for,
     settle_cost,
@@ -47,8 +46,6 @@ _LEAST_COST = 1e-9
 _MOST_NUMERIC = 20
 # The best data, around which hills are narrow.
 _N_CENTERS = 4
-# Of the estimate of what is left above ε, which comes with its error.
-_N_REPLICATES = 8
 
 
 @dataclass(frozen=True)
@@ -250,8 +247,5 @@ def counted_gap(snapshot: Snapshot, delta: float, epsilon: float = math.inf) -> 
     ]
     # The shares of the tests, 1/k(k+1), add up to 1.
     log_share = -math.log(snapshot.test * (snapshot.test + 1))
-    bound, n_places = counted_level(maxima, delta, log_share, epsilon / snapshot.model.scale)
-    if math.isinf(epsilon):
-        return CountedGap(bound, incumbent, math.nan, math.nan, n_places)
-    left, error = counted_left(maxima, epsilon / snapshot.model.scale, _N_REPLICATES)
-    return CountedGap(bound, incumbent, left, error, n_places)
+    found = count_left(maxima, delta, log_share, epsilon / snapshot.model.scale)
+    return CountedGap(found.bound, incumbent, found.above_epsilon, found.error, found.n_places)

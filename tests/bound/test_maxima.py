@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from regretstop import Categorical, Float, Int, Space
 from regretstop.bound import ExpectedMaxima
-from regretstop.bound._maxima import upper_mean
+from regretstop.bound._maxima import mean_of_capped, upper_limit
 from regretstop.bound._normal_vectors import determinants
 from regretstop.model import Embedding, Kernel, Matern52, SquaredExponential
 from regretstop.model._posterior import GaussianProcessPosterior
@@ -217,9 +217,35 @@ def test_the_upper_limit_is_exceeded_as_seldom_as_it_says() -> None:
     posterior = posterior_on(space, 20, 0, kernel=Matern52(), lengthscale=0.25)
     level = 1.0
     truth = counted(posterior, space, level, n=1024).mean()
-    limits = [upper_mean(counted(posterior, space, level, seed=1 + s, n=8), math.log(0.1)) for s in range(120)]
+    limits = [upper_limit([counted(posterior, space, level, seed=1 + s, n=8)], math.log(0.1)) for s in range(120)]
     below = np.mean(np.array(limits) < truth)
     assert 0.03 < below < 0.17  # a binomial of 120 and 0.1 has a deviation of 0.027
+
+
+def test_the_upper_limit_of_a_mean_over_posteriors() -> None:
+    """From two replicates of each, their errors together; where much is left under one of them it counts as 1."""
+    space = Space({"x": Float(0, 1), "y": Float(0, 1)})
+    posteriors = [posterior_on(space, 20, 0, kernel=Matern52(), lengthscale=ell) for ell in (0.08, 0.2, 0.25, 0.3)]
+    level = 0.7
+    truths = [counted(posterior, space, level, n=512).mean() for posterior in posteriors]
+    assert truths[0] > 1.8  # the others are to be averaged with a 1
+    assert max(truths[1:]) < 0.7
+    truth = (1.0 + sum(truths[1:])) / 4.0
+    limits = [
+        upper_limit([counted(posterior, space, level, seed=1 + s, n=2) for posterior in posteriors], math.log(0.1))
+        for s in range(120)
+    ]
+    below = np.mean(np.array(limits) < truth)
+    assert 0.03 < below < 0.17
+
+
+def test_what_is_left_for_certain_counts_as_one_without_an_error() -> None:
+    mean, error, freedom = mean_of_capped([np.array([3.0, 5.0]), np.array([0.1, 0.3])])
+    assert mean == pytest.approx((1.0 + 0.2) / 2.0)
+    assert error == pytest.approx(0.1 / 2.0)  # the deviation of two that are 0.2 apart is 0.14, of their mean 0.1
+    assert freedom == pytest.approx(1.0)
+    assert upper_limit([np.array([3.0, 5.0])], math.log(0.01)) == 1.0
+    assert upper_limit([np.zeros(8)], math.log(0.01)) == 0.0
 
 
 def test_determinants_are_those_of_lapack() -> None:

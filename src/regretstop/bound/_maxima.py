@@ -15,7 +15,7 @@ computed. Both phases are unbiased, and independent replicates of them show how 
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -265,11 +265,30 @@ class SampledMaxima:
         return np.minimum(added.reshape(self._n_replicates, -1).sum(axis=1), _MANY)
 
 
-def upper_mean(counts: Array, log_risk: float) -> float:
-    """Return what the mean of a quantity exceeds with a probability of at most e^log_risk, given replicates of it.
+def mean_of_capped(counts: Sequence[Array]) -> tuple[float, float, float]:
+    """Return the mean over posteriors of min(1, N), its standard error and the degrees of freedom of that.
+
+    Where N may well be above 1 it counts as 1: the mean of estimates that are capped one by one would be too small.
+
+    Args:
+        counts: Replicates of the estimate of N under each posterior, each of shape (R,), R ≥ 2.
+    """
+    each = np.array(counts)
+    n = each.shape[1]
+    variances = np.var(each, axis=1, ddof=1) / n
+    means = np.mean(each, axis=1)
+    is_capped = means + 2.0 * np.sqrt(variances) >= 1.0
+    variances = np.where(is_capped, 0.0, variances)
+    total = float(np.sum(variances))
+    # Welch & Satterthwaite: as many as if the largest variances alone counted.
+    freedom = (n - 1) / float(np.sum((variances / total) ** 2)) if total > 0.0 else math.inf
+    return float(np.mean(np.where(is_capped, 1.0, means))), math.sqrt(total) / len(each), freedom
+
+
+def upper_limit(counts: Sequence[Array], log_risk: float) -> float:
+    """Return what the mean over posteriors of min(1, N) exceeds with a probability of at most e^log_risk.
 
     Student's, for means of many places are about normal.
     """
-    n = len(counts)
-    width = -float(stdtrit(n - 1, math.exp(log_risk)))
-    return float(np.mean(counts) + width * np.std(counts, ddof=1) / math.sqrt(n))
+    mean, error, freedom = mean_of_capped(counts)
+    return mean if error == 0.0 else min(mean - float(stdtrit(freedom, math.exp(log_risk))) * error, 1.0)

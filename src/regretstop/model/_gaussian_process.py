@@ -21,6 +21,10 @@ from regretstop.model._repeats import merge_duplicates
 from regretstop.model._sampling import SamplingReport
 from regretstop.model._standardize import Standardized
 
+# Samples where a rule doubts the mode: one of eight under which something is left for certain adds 0.125, more than δ,
+# and stays among them for many observations.
+_N_IN_DOUBT = 32
+
 
 class GaussianProcess:
     """The model of the objective: an exact Gaussian process on the unit cube.
@@ -36,7 +40,7 @@ class GaussianProcess:
         hyperparameters: "map" estimates those of the kernel, the noise and the mean, "posterior" certifies under
             samples of them, and "fixed" takes the declared ones: kernel and noise are then known, as the paper assumes.
         mean: The objective's constant mean, for hyperparameters="fixed".
-        n_samples: Samples of the hyperparameters, for "posterior", and for "map" where a rule doubts the mode.
+        n_samples: Samples of the hyperparameters, for "posterior".
         model_check: Whether estimated models that were overconfident so far have their deviations inflated.
 
     Raises:
@@ -64,7 +68,9 @@ class GaussianProcess:
         self._mean = mean
         self._n_samples = n_samples
         self._model_check = model_check
-        self._estimator = HyperparameterEstimator(kernel, noise_std, n_samples)
+        self._estimator = HyperparameterEstimator(
+            kernel, noise_std, n_samples if hyperparameters == "posterior" else _N_IN_DOUBT
+        )
 
     def __repr__(self) -> str:
         return (
