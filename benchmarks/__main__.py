@@ -127,6 +127,17 @@ def ablations(
 
 
 @app.command()
+def doubt(
+    seeds: Annotated[int, typer.Option(min=1, help="Searches for each problem.")] = 20,
+    processes: Annotated[int, typer.Option(min=1, help="Searches at a time; give each one thread.")] = 1,
+) -> None:
+    """When rules stop, and how often falsely, where the kernel is unknown: the mode, samples, and two deviations."""
+    from benchmarks.doubt import run
+
+    run(seeds, processes)
+
+
+@app.command()
 def width(
     draws: Annotated[int, typer.Option(min=1, help="Draws for each cell.")] = 20,
     processes: Annotated[int, typer.Option(min=1, help="Searches at a time; give each one thread.")] = 1,

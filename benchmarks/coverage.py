@@ -103,9 +103,10 @@ def objective_of(kernel: str, space: str, dim: int, number: int) -> tuple[Draw, 
     """Return a draw, its lengthscales, shape (dim,), and the deviation of its noise."""
     rng = np.random.default_rng([number, dim, SPACES.index(space), KERNELS.index(kernel)])
     while True:
-        lengthscales = np.full(dim, KNOWN_LENGTHSCALE[dim])
         if kernel == "unknown":
             lengthscales = np.exp(rng.normal(*LENGTHSCALE_PRIOR, dim))
+        else:
+            lengthscales = np.full(dim, KNOWN_LENGTHSCALE[dim])
         draw = lattice_draw(PER_AXIS[dim], lengthscales, rng) if space == "finite" else cube_draw(lengthscales, rng)
         if kernel == "known":
             return draw, lengthscales, KNOWN_NOISE

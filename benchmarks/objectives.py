@@ -111,3 +111,29 @@ def step(params: Mapping[str, Any]) -> float:
     """Return a bowl with a lower floor on a twelfth of the square: no continuous model fits its edge."""
     x, y = vector(params)
     return (x - 0.3) ** 2 + (y - 0.4) ** 2 - 0.5 * (x > 0.6 and 0.55 < y < 0.75)
+
+
+_FOXHOLES = np.array(
+    [
+        [4, 4, 4, 4],
+        [1, 1, 1, 1],
+        [8, 8, 8, 8],
+        [6, 6, 6, 6],
+        [3, 7, 3, 7],
+        [2, 9, 2, 9],
+        [5, 5, 3, 3],
+        [8, 1, 8, 1],
+        [6, 2, 6, 2],
+        [7, 3.6, 7, 3.6],
+    ]
+)
+_WIDTHS = 0.1 * np.array([1, 2, 2, 4, 4, 6, 3, 7, 5, 5])
+
+
+def shekel(shares: tuple[float, ...]) -> Problem:
+    """Return Shekel's function with ten holes in four dimensions; ε is a share of the depth of the deepest one."""
+
+    def depth(params: Mapping[str, Any]) -> float:
+        return -float(np.sum(1.0 / (np.sum((vector(params) - _FOXHOLES) ** 2, axis=1) + _WIDTHS)))
+
+    return Problem(cube(4, 0, 10), depth, -10.53641, tuple(10.5 * share for share in shares))

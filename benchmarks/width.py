@@ -31,7 +31,7 @@ RULES: dict[str, tuple[str, Rule]] = {
     "calibrated, 0.05": ("calibrated", UCBbr(EPSILON, 0.05)),
     "calibrated, 0.1": ("calibrated", UCBbr(EPSILON, 0.1)),
     "UCBbr": ("default", UCBbr(EPSILON, 0.05)),
-    "gap": ("default", OptimalityGap(EPSILON, 0.05)),
+    "gap": ("default", OptimalityGap(EPSILON, 0.05, simultaneous=True)),  # as it was before the count
     "PRB": ("default", PRB(EPSILON, 0.05)),
     "ΔCB": ("default", DeltaCB(EPSILON, 0.05)),
 }

@@ -1,0 +1,51 @@
+"""The benchmark of searches whose kernel is unknown, on searches of a few evaluations."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import doubt, records
+from benchmarks.objectives import shekel
+
+
+@pytest.mark.parametrize(("name", "share"), [("priors, d = 2", None), ("GP 3e-3, d = 2", None), ("step", 0.05)])
+def test_a_search_keeps_what_each_rule_said_of_which_trial(name: str, share: float | None) -> None:
+    key = {"problem": name, "share": share, "seed": 0, "trials": 12}
+    record = doubt.run_search(key)
+    assert json.loads(json.dumps(record)) == record
+    assert record == doubt.run_search(key) | {"cpu_s": record["cpu_s"]}
+    assert [each["n"] for each in record["said"]] == list(range(6, record["evaluations"] + 1))
+    asked = 0
+    for each in record["said"]:
+        assert {"UCBbr", "deviations", "mode"} <= set(each)
+        for bound, regret, *left in (each[rule] for rule in each if rule != "n"):
+            assert bound is None or bound > 0.0  # none is infinite
+            assert regret >= -1e-9
+            assert all(0.0 <= probability <= 1.0 for probability in left)
+        sure = max(each["mode"][0], each["deviations"][0]) < record["epsilon"]
+        assert ("samples" in each) == sure
+        asked += sure
+    assert asked or name != "step"  # a few flat values look like a flat function
+
+
+def test_it_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doubt, "TRIALS", 7)
+    monkeypatch.setattr(doubt, "PRIORS", {})
+    monkeypatch.setattr(doubt, "ROWS", ())
+    monkeypatch.setattr(doubt, "NAMES", ("Branin",))
+    path = tmp_path / "doubt.jsonl.gz"
+    doubt.run(1, path=path)
+    kept = path.read_bytes()
+    assert len(records.read(path)) == 4  # with Shekel-4, at two ε each
+    doubt.run(1, path=path)
+    assert path.read_bytes() == kept
+
+
+def test_shekels_deepest_hole() -> None:
+    problem = shekel((0.01, 0.05))
+    at_best = problem.objective({"x0": 4.00075, "x1": 4.00059, "x2": 3.99966, "x3": 3.99951})
+    assert at_best == pytest.approx(problem.optimum, abs=1e-4)
+    rng = np.random.default_rng(0)
+    assert all(problem.objective(problem.space.decode(rng.random(4))) > problem.optimum for _ in range(100))
