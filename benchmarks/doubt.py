@@ -87,7 +87,7 @@ def _problem(key: dict[str, Any]) -> tuple[Problem, float]:
         )
         return found, EPSILON
     if name in ROWS:
-        found = problem_of({"problem": name, "kernel": "matern52", "seed": seed})
+        found = problem_of({"problem": name, "kernel": "Matérn-5/2", "seed": seed})
         return found, found.epsilons[0]
     found = shekel(SHARES) if name == "Shekel-4" else problem(name)
     return found, found.epsilons[SHARES.index(key["share"])]
