@@ -3,7 +3,9 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 
+from regretstop.array import Array
 from regretstop.bound._maxima import LEAST_LEVEL, N_CHOSEN, ExpectedMaxima, SampledMaxima, mean_of_capped, upper_limit
 
 # Of δ: what is kept for the error with which maxima are counted.
@@ -14,6 +16,8 @@ _FEWEST_REPLICATES, _MORE = 8, 4
 # missed would not be seen to be.
 _SUITS, _FARTHEST = 1.25, 5.0
 _ROUNDS = 6
+# Of the search for a level: how exact it is, and by how much the level changes until it is passed.
+_PRECISION, _STEP = 0.01, 1.5
 
 
 @dataclass(frozen=True)
@@ -87,32 +91,48 @@ def _levels(
     rounds = 0
     while True:
         sampled = [each.sample(level, n_replicates) for each in maxima]
-
-        def estimate(x: float, sampled: Sequence[SampledMaxima] = sampled) -> float:
-            return mean_of_capped([each.counts(x) for each in sampled])[0]
-
-        def limit(x: float, sampled: Sequence[SampledMaxima] = sampled) -> float:
-            return upper_limit([each.counts(x) for each in sampled], log_risk)
-
-        likely = _level_with(estimate, delta, level)
+        counts = cache(partial(_counts, sampled))
+        likely = _level_with(lambda x: mean_of_capped(counts(x))[0], delta, level)  # noqa: B023 (called at once)
         rounds += 1
         suits = level / _SUITS <= likely <= level * _SUITS
         if suits or level <= least or rounds == _ROUNDS or (len(maxima) > 1 and likely > epsilon):
             break
         level = max(likely, least)
-    bound = _level_with(limit, (1.0 - _COUNTING) * delta, level)
+    bound = _level_with(lambda x: upper_limit(counts(x), log_risk), (1.0 - _COUNTING) * delta, likely)
     return _Levels(likely, max(bound, level / _SUITS), sampled, level)
+
+
+def _counts(sampled: Sequence[SampledMaxima], level: float) -> list[Array]:
+    return [each.counts(level) for each in sampled]
 
 
 def _level_with(left: Callable[[float], float], share: float, level: float) -> float:
     """Return the level, to within a hundredth, above which no more than that is left."""
     low = high = level
-    while left(high) > share:
-        low, high = high, 1.5 * high
+    at_low = at_high = left(level)
+    while at_high > share:
+        low, at_low = high, at_high
+        high *= _STEP
+        at_high = left(high)
     # Places for one level do not suit much lower ones, where what is missed would not be seen to be.
-    while (low == high or left(low) <= share) and low > level / _FARTHEST:
-        low, high = low / 1.5, low
-    while high > 1.01 * low:
+    while at_low <= share and low > level / _FARTHEST:
+        high, at_high = low, at_low
+        low /= _STEP
+        at_low = left(low)
+    if at_low <= share:
+        return low
+    tries = 0
+    while high > (1.0 + _PRECISION) * low:
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if left(middle) <= share else (middle, high)
+        # Just above where it is if the log of what is left is linear, just below, and one halving, in turn.
+        if tries % 3 < 2 and at_high > 0.0:
+            along = math.log(at_low / share) / math.log(at_low / at_high)
+            guess = low * (high / low) ** along * (1.0 + (_PRECISION if tries % 3 == 0 else -_PRECISION) / 3.0)
+            middle = min(max(guess, 0.9 * low + 0.1 * middle), 0.9 * high + 0.1 * middle)
+        value = left(middle)
+        if value <= share:
+            high, at_high = middle, value
+        else:
+            low, at_low = middle, value
+        tries += 1
     return high

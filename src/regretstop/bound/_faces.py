@@ -82,8 +82,10 @@ class Faces:
         """
         a, m = len(self.numeric), len(self._centers)
         dim = 2 * a + 1 + len(self._categorical)
-        sequences = [scrambled_sobol(dim, N_PLACES, self._rng) for _ in range(n_replicates)]
-        u = np.clip(np.concatenate(sequences), 1e-12, 1.0 - 1e-12)  # kept off 0 and 1, where quantiles are infinite
+        # One sequence, shifted anew for each replicate: each is unbiased, and they are independent given the sequence.
+        shifts = self._rng.random((n_replicates, 1, dim))
+        u = ((scrambled_sobol(dim, N_PLACES, self._rng) + shifts) % 1.0).reshape(-1, dim)
+        u = np.clip(u, 1e-12, 1.0 - 1e-12)  # kept off 0 and 1, where quantiles are infinite
         of_face, of_point, which, of_choice = u[:, :a], u[:, a : 2 * a], u[:, 2 * a], u[:, 2 * a + 1 :]
         source = np.minimum((which * 2 * m).astype(np.intp), m)  # a center, or m for anywhere
 

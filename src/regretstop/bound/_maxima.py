@@ -17,6 +17,7 @@ computed. Both phases are unbiased, and independent replicates of them show how 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,13 +100,19 @@ class _Draws:
         drawn = self.others + above[:, :, None] * self.per_std[:, None, :]
         n_slopes = drawn.shape[2] - k * (k + 1) // 2
         is_outward = np.all(drawn[:, :, :n_slopes] > 0.0, axis=2)
-        first, second = np.triu_indices(k)
+        first, second = _triangle(k)
         bends = np.empty((*is_outward.shape, k, k))
         bends[..., first, second] = bends[..., second, first] = drawn[:, :, n_slopes:]
         size, is_maximum = determinants(bends)
         size = np.where(is_outward, size, 0.0)
         mass = np.exp(self.log_density + log_tail)
         return mass * np.where(is_maximum, size, 0.0).mean(axis=1), mass * size.mean(axis=1)
+
+
+@cache
+def _triangle(k: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the indices of the upper triangle of a matrix, which takes longer to find than to use."""
+    return np.triu_indices(k)
 
 
 class ExpectedMaxima:

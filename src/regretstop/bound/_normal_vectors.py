@@ -60,4 +60,5 @@ def determinants(matrices: Array) -> tuple[Array, NDArray[np.bool_]]:
             is_positive &= pivot > 0.0
             row = rest[..., 0, 1:] / np.where(pivot == 0.0, 1.0, pivot)[..., None]
             rest = rest[..., 1:, 1:] - rest[..., 1:, 0, None] * row[..., None, :]
-    return np.nan_to_num(size, nan=_MOST, posinf=_MOST), is_positive
+    finite = np.isfinite(size)
+    return size if finite.all() else np.where(finite, size, _MOST), is_positive
