@@ -4,5 +4,5 @@ from hypothesis import settings
 
 
 def examples(n: int) -> settings:
-    """Return settings for n examples of a property; with a profile of more examples than 100, for as many more."""
-    return settings(max_examples=n * settings.default.max_examples // 100)
+    """Return settings for n examples of a property where others have 100, at least one."""
+    return settings(max_examples=max(n * settings.default.max_examples // 100, 1))

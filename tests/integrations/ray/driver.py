@@ -1,7 +1,7 @@
-"""A process of its own that runs an experiment, and leaves its certificate in DIRECTORY/certificate.json.
+"""A process of its own that runs an experiment, and leaves its certificate in DIRECTORY/certificates.json.
 
 run      in a local Ray; with --kill-after N it kills itself by SIGKILL after N trials
-restore  the experiment of such a run
+restore  the experiment of such a run, and once more when it has ended: two certificates
 client   through Ray Client
 nodes    on three nodes, one of which is killed
 """
@@ -126,16 +126,19 @@ def main(command: str, directory: str, kind: str, kill_after: int | None) -> Non
     else:
         ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
 
-    if command == "restore":
-        tuner = tune.Tuner.restore(os.path.join(directory, "experiment"), TRAINABLES[command])
-    else:
-        tuner = tuner_for(command, directory, kind, callback)
-    results = tuner.fit()
-    assert command != "nodes" or callback.killed
-    certificate = certificate_of(results)
-    assert certificate is not None
+    certificates = []
+    for _ in range(2 if command == "restore" else 1):
+        if command == "restore":
+            tuner = tune.Tuner.restore(os.path.join(directory, "experiment"), TRAINABLES[command])
+        else:
+            tuner = tuner_for(command, directory, kind, callback)
+        results = tuner.fit()
+        assert command != "nodes" or callback.killed
+        certificate = certificate_of(results)
+        assert certificate is not None
+        certificates.append({"n": len(results), **certificate.to_dict()})
     # Not on the standard output, where Ray reports its dead nodes whenever it hears of them.
-    Path(directory, "certificate.json").write_text(json.dumps({"n": len(results), **certificate.to_dict()}))
+    Path(directory, "certificates.json").write_text(json.dumps(certificates))
     ray.shutdown()
     if cluster is not None:
         cluster.shutdown()
