@@ -9,7 +9,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from benchmarks.records import RESULTS
-from benchmarks.sections import coverage, draws, misspecified, model_check, modes, paper, samplers, times
+from benchmarks.sections import coverage, draws, misspecified, model_check, modes, paper, samplers, times, width
 from benchmarks.sections.section import Section
 from benchmarks.tables import table
 
@@ -18,6 +18,7 @@ SECTIONS: tuple[Callable[[Path], Section | None], ...] = (
     draws.section,
     misspecified.section,
     coverage.section,
+    width.section,
     samplers.section,
     paper.section,
     modes.section,
