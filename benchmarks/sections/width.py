@@ -1,5 +1,6 @@
 """The right width: when rules stop, and how often falsely, where the kernel is known, smooth or rough."""
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,7 @@ def calibration(records: Sequence[Record]) -> pd.DataFrame:
     """Return for bins of what was said the mean of it and the share where something remained, with its interval."""
     said, remained = np.array([pair for record in records for pair in record["left"] if pair[0] is not None]).T
     rows: list[dict[str, Any]] = []
-    for low, high in zip(_BINS[:-1], _BINS[1:], strict=True):
+    for low, high in itertools.pairwise(_BINS):
         within = (said >= low) & ((said < high) | (high == 1.0))
         n, k = int(within.sum()), int(remained[within].sum())
         below, above = exact_interval(k, n)
