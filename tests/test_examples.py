@@ -16,38 +16,49 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 _UNLESS = ["-W", "ignore:`torch.jit.script` is deprecated:DeprecationWarning"]
 
 
+def run(script: str, *arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run an example, every warning an error."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", *_UNLESS, EXAMPLES / script, *arguments],
+        env={**os.environ, **environment},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=900,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
 @pytest.mark.xdist_group("ray")
-def test_the_ray_script_runs_on_one_machine_and_on_a_cluster(tmp_path: Path) -> None:
+def test_the_ray_script_runs_on_one_machine(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    assert "Stop (UCBbr" in run("ray_tune.py", "--storage", tmp_path).stdout
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("ray")
+def test_the_ray_script_runs_on_a_cluster(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     from ray.cluster_utils import Cluster
 
-    def run(**environment: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-W", "error", EXAMPLES / "ray_tune.py", "--storage", tmp_path]
-        done = subprocess.run(
-            command, env={**os.environ, **environment}, capture_output=True, encoding="utf-8", timeout=900, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        assert "Stop (UCBbr" in done.stdout
-        return done
-
-    run()
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
     try:
-        assert "Connecting to existing Ray cluster" in run(RAY_ADDRESS=cluster.address).stderr
+        done = run("ray_tune.py", "--storage", tmp_path, RAY_ADDRESS=cluster.address)
     finally:
         cluster.shutdown()
+    assert "Stop (UCBbr" in done.stdout
+    assert "Connecting to existing Ray cluster" in done.stderr
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/guide.md"])
-def test_the_certificate_that_the_documents_show_is_one(document: str) -> None:
+def test_a_script_without_a_framework_prints_what_the_documents_show() -> None:
     """In words: its numbers hang on the rounding of a machine."""
-    run = subprocess.run(
-        [sys.executable, EXAMPLES / "no_framework.py"], capture_output=True, encoding="utf-8", check=True
-    )
-    _, _, certificate = run.stdout.partition("\n")
-    text = (EXAMPLES.parent / document).read_text(encoding="utf-8")
-    (shown,) = re.findall(r"^```\n(Stop \(UCBbr.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
-    assert _without_numbers(shown) == _without_numbers(certificate)
+    evaluations, _, certificate = run("no_framework.py").stdout.partition("\n")
+    assert "evaluations, best value 0." in evaluations
+    for document in ("README.md", "docs/guide.md"):
+        text = (EXAMPLES.parent / document).read_text(encoding="utf-8")
+        (shown,) = re.findall(r"^```\n(Stop \(UCBbr.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+        assert _without_numbers(shown) == _without_numbers(certificate)
 
 
 def _without_numbers(text: str) -> str:
@@ -59,7 +70,6 @@ def _without_numbers(text: str) -> str:
     [
         ("any_sampler.py", ["trials, best value", "Stop (UCBbr", "no proof at these settings"]),
         ("ask_and_tell.py", ["trials, best value", "Stop (UCBbr", "Certified optimality gap"]),
-        ("no_framework.py", ["evaluations, best value 0.", "Stop (UCBbr", "fitted model"]),
         ("skopt_gp_minimize.py", ["evaluations, best value 0.", "Stop (UCBbr", "no proof at these settings"]),
         ("own_kernel.py", ["evaluations, best value", "Stop (OptimalityGap", "With probability at least 0.95"]),
         ("own_rule.py", ["Stop (TwoDeviations", "no proof at these settings", "Certified optimality gap"]),
@@ -67,16 +77,9 @@ def _without_numbers(text: str) -> str:
 )
 def test_a_short_script_ends_with_a_certificate(script: str, expected: list[str]) -> None:
     pytest.importorskip({"skopt_gp_minimize.py": "skopt", "own_kernel.py": "gpytorch"}.get(script, "optuna"))
-    run = subprocess.run(
-        [sys.executable, "-W", "error", *_UNLESS, EXAMPLES / script],
-        capture_output=True,
-        encoding="utf-8",
-        timeout=900,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
+    printed = run(script).stdout
     for words in expected:
-        assert words in run.stdout
+        assert words in printed
 
 
 @pytest.fixture
