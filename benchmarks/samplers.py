@@ -98,7 +98,7 @@ def _optimism(problem: Problem, seed: int) -> Choose:
         model.replace_history(history)
         snapshot = model.snapshot()
         if snapshot.obstacle is None:
-            query = calibrated_gap(snapshot, SQRT_BETA).query
+            query = calibrated_gap(snapshot, SQRT_BETA).open_point
             if query is not None:
                 return problem.space.decode(query)
         return model.ask()

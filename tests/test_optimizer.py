@@ -490,5 +490,5 @@ def test_matched_asks_where_the_worst_sample_keeps_the_gap_open() -> None:
     asked = snapshot.space.encode(optimizer.ask())
     gap = certified_gap(snapshot, ledger_for(snapshot.space, 0.05, 10.0))
     assert gap is not None
-    assert gap.query is not None
-    assert asked == pytest.approx(gap.query, abs=1e-9)
+    assert gap.open_point is not None
+    assert asked == pytest.approx(gap.open_point, abs=1e-9)

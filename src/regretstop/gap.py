@@ -30,7 +30,7 @@ from regretstop.bound import (
 )
 from regretstop.model import HasJets
 from regretstop.normal import upper_quantile
-from regretstop.search import How, Maximizes, UpperConfidenceBound, coarse_maximizers, worst_of
+from regretstop.search import How, Maximizes, UpperConfidenceBound, coarse_maximizers, largest_of
 from regretstop.snapshot import Snapshot
 
 # Keeps δ/n_L for slopes in the certified gap that stands beside the bound of a rule without slopes: the default of the
@@ -60,7 +60,7 @@ class Gap:
         grid_error: h of the worst posterior, standardised.
         log_n_grid: Log of its grid's size.
         how: How the maximum was obtained.
-        query: The maximiser that keeps the gap open, shape (d,): where it jumps between a known and an unknown
+        open_point: The maximiser that keeps the gap open, shape (d,): where it jumps between a known and an unknown
             region as √α grows, the unknown one.
     """
 
@@ -71,7 +71,7 @@ class Gap:
     grid_error: float
     log_n_grid: float
     how: How
-    query: Array | None
+    open_point: Array | None
 
 
 def certified_gap(snapshot: Snapshot, ledger: RiskLedger) -> Gap | None:
@@ -92,7 +92,7 @@ def certified_gap(snapshot: Snapshot, ledger: RiskLedger) -> Gap | None:
         return _gap_under(snapshot, k, maximizer, incumbent, *at_data[k], ledger, log_risk)
 
     coarse = [under(k, maximizer) for k, maximizer in enumerate(coarse_maximizers(snapshot.model.maximizers))]
-    return worst_of(coarse, lambda k: under(k, snapshot.model.maximizers[k]), lambda gap: gap.bound)
+    return largest_of(coarse, lambda k: under(k, snapshot.model.maximizers[k]), lambda gap: gap.bound)
 
 
 def gap_beside(snapshot: Snapshot, delta: float) -> Gap | None:
@@ -181,8 +181,8 @@ def _gap_under(
     widths, _ = widths_for(max(own_std, least))
     settle_cost(max(maximizer.best_candidate(UpperConfidenceBound(widths.sqrt_alpha)).std, least), respond)
     best = min(gaps.values(), key=lambda gap: gap.bound)
-    open_points = [gaps[cost].query for cost in sorted(gaps, reverse=True) if gaps[cost].query is not None]
-    return replace(best, query=open_points[0] if open_points else None)
+    open_points = [gaps[cost].open_point for cost in sorted(gaps, reverse=True) if gaps[cost].open_point is not None]
+    return replace(best, open_point=open_points[0] if open_points else None)
 
 
 @dataclass(frozen=True)

@@ -60,8 +60,8 @@ def _maximiser(model: SearchModel, beta: Beta, n: int, snapshot: Callable[[], Sn
     """Return the maximiser of the acquisition, shape (d,), and its √β."""
     if beta == "matched":
         gap = _matched(model, snapshot())
-        if gap is not None and gap.query is not None:
-            return gap.query, gap.sqrt_alpha
+        if gap is not None and gap.open_point is not None:
+            return gap.open_point, gap.sqrt_alpha
     if beta == "calibrated":
         return _calibrated(model, snapshot())
     width = math.sqrt(beta) if not isinstance(beta, str) else _theory_width(model, n)

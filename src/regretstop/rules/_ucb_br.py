@@ -27,7 +27,7 @@ from regretstop.model import Posterior
 from regretstop.rules._base import Estimate, verdict
 from regretstop.rules._ledger import LedgerRule, risk_spent
 from regretstop.search import Maximizer, Maximum, UpperConfidenceBound
-from regretstop.snapshot import Beta, Snapshot
+from regretstop.snapshot import Snapshot
 from regretstop.spaces import Space
 from regretstop.statement import Guarantee
 
@@ -102,45 +102,28 @@ class UCBbr(LedgerRule):
             ledger = replace(ledger, simultaneous=True)
         # Each with a full search: unlike the gap, this bound may be far too low or too high at a point that is only
         # nearly the maximiser.
-        under = [
-            _Under(
-                posterior,
-                *self._under(
-                    snapshot.space,
-                    posterior,
-                    maximizer,
-                    snapshot.beta,
-                    ledger,
-                    snapshot.data.n_observations,
-                    snapshot.test,
-                ),
-            )
+        found = [
+            _QueryBound(posterior, *self._query_bound(snapshot, posterior, maximizer, ledger))
             for posterior, maximizer in zip(snapshot.model.posteriors, snapshot.model.maximizers, strict=True)
         ]
         at_data = [posterior.mean_std(snapshot.data.points) for posterior in snapshot.model.posteriors]
-        bounds = np.array([each.bounds(mean, std) for each, (mean, std) in zip(under, at_data, strict=True)])
-        lower = [each.lower(mean, std) for each, (mean, std) in zip(under, at_data, strict=True)]
+        bounds = np.array([each.bounds(mean, std) for each, (mean, std) in zip(found, at_data, strict=True)])
+        lower = [each.lower(mean, std) for each, (mean, std) in zip(found, at_data, strict=True)]
         # The trial whose worst bound is the least; of equals, the one with the best lower confidence bounds.
         incumbent = int(np.lexsort((-np.mean(lower, axis=0), np.max(bounds, axis=0)))[0])
-        worst = int(np.argmax(bounds[:, incumbent]))
-        bound = float(bounds[worst, incumbent]) * snapshot.model.scale
-        return self._under_worst(snapshot, ledger, under[worst], bound, incumbent, gap)
+        k = int(np.argmax(bounds[:, incumbent]))
+        bound = float(bounds[k, incumbent]) * snapshot.model.scale
+        return self._certify(snapshot, ledger, found[k], bound, incumbent, gap)
 
-    def _under(
-        self,
-        space: Space,
-        posterior: Posterior,
-        maximizer: Maximizer,
-        beta: Beta,
-        ledger: RiskLedger,
-        n: int,
-        test: int,
+    def _query_bound(
+        self, snapshot: Snapshot, posterior: Posterior, maximizer: Maximizer, ledger: RiskLedger
     ) -> tuple[RegretBound, Maximum]:
         """Return the paper's bound under one posterior, in units of its prior deviation, and the query x_t."""
+        space, beta, n = snapshot.space, snapshot.beta, snapshot.data.n_observations
         prior_std = posterior.prior_std
         levels = self._levels(space, posterior, ledger.slope_risk)
         theorems = [
-            Theorem(n + 1, math.log(ledger.risk_of(test)), posterior.noise_std / prior_std, grid)
+            Theorem(n + 1, math.log(ledger.risk_of(snapshot.test)), posterior.noise_std / prior_std, grid)
             for grid in grids_of(space, levels, one_level=self.a is not None)
         ]
         dim = len(levels)
@@ -182,16 +165,16 @@ class UCBbr(LedgerRule):
         dim = int(np.sum(sloped_axes(space)))
         return np.full(dim, self.side * self.b * math.sqrt(math.log(dim * self.a / risk))) if dim else np.zeros(0)
 
-    def _under_worst(
+    def _certify(
         self,
         snapshot: Snapshot,
         ledger: RiskLedger,
-        worst: "_Under",
+        largest: "_QueryBound",
         bound: float,
         incumbent: int,
         gap: Gap | None,
     ) -> Certificate:
-        posterior, regret, query = worst.posterior, worst.regret, worst.query
+        posterior, regret, query = largest.posterior, largest.regret, largest.query
         guarantee: Guarantee = snapshot.model.guarantee if isinstance(snapshot.beta, str) else "heuristic"
         reason = verdict(bound, self.epsilon)
         if math.isinf(bound):
@@ -221,7 +204,7 @@ class UCBbr(LedgerRule):
 
 
 @dataclass(frozen=True)
-class _Under:
+class _QueryBound:
     """The paper's bound under one posterior, in units of its prior deviation, and the query x_t that it is for."""
 
     posterior: Posterior

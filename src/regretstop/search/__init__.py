@@ -4,7 +4,7 @@ In come posteriors and the points seen so far; out go maxima, the points where t
 """
 
 from regretstop.search._acquisition import LogExpectedImprovement, UpperConfidenceBound, expected_improvement
-from regretstop.search._coarse import Maximizes, coarse_maximizers, worst_of
+from regretstop.search._coarse import Maximizes, coarse_maximizers, largest_of
 from regretstop.search._exceedance import exceeding_point
 from regretstop.search._maximize import How, Maximizer, Maximum
 from regretstop.search._path_maxima import maximize_paths
@@ -26,7 +26,7 @@ __all__ = [
     "exceeding_point",
     "expected_improvement",
     "is_worth_repeating",
+    "largest_of",
     "maximize_paths",
     "repeats_agree",
-    "worst_of",
 ]

@@ -46,7 +46,7 @@ def coarse_maximizers(maximizers: Sequence[Maximizer]) -> list[Maximizes]:
     return [*maximizers] if len(maximizers) == 1 else [CoarseMaximizer(maximizer) for maximizer in maximizers]
 
 
-def worst_of(coarse: Sequence[T], refine: Callable[[int], T], bound_of: Callable[[T], float]) -> T:
+def largest_of(coarse: Sequence[T], refine: Callable[[int], T], bound_of: Callable[[T], float]) -> T:
     """Return the largest bound, searched for in full wherever it might be the largest.
 
     Args:
@@ -57,9 +57,9 @@ def worst_of(coarse: Sequence[T], refine: Callable[[int], T], bound_of: Callable
     if len(coarse) == 1:
         return coarse[0]
     order = sorted(range(len(coarse)), key=lambda k: -bound_of(coarse[k]))
-    worst = refine(order[0])
+    largest = refine(order[0])
     for k in order[1:]:
-        if bound_of(coarse[k]) * (1.0 + _MOST_GAINED) < bound_of(worst):
+        if bound_of(coarse[k]) * (1.0 + _MOST_GAINED) < bound_of(largest):
             break
-        worst = max(worst, refine(k), key=bound_of)
-    return worst
+        largest = max(largest, refine(k), key=bound_of)
+    return largest
