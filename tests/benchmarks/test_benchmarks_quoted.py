@@ -192,3 +192,13 @@ def test_the_guide_has_the_second_opinion() -> None:
         f"{passed['stopped']} of {others.loc['mode alone', 'stopped']} stops pass, all {passed['false']} false ones"
         in said(GUIDE)
     )
+
+
+def test_who_comes_over_is_told_what_the_terminator_did_on_the_same_points() -> None:
+    text = said((ROOT / "docs/coming_over.md").read_text())
+    for rule, hyperparameters in (("Optuna's terminator", "Optuna's terminator"), ("UCBbr", "map")):
+        wanted = {"points": "exceedance", "problem": "all", "rule": rule, "hyperparameters": hyperparameters}
+        counts = counts_of("misspecified", check="inflated", **wanted).set_index("ε share")
+        small, large = (counts.loc[share] for share in (0.01, 0.05))
+        assert f"{small['false']} of {small['stopped']} " in text
+        assert f"{large['false']} of {large['stopped']}" in text
