@@ -13,6 +13,7 @@ except ModuleNotFoundError as error:
 from regretstop_optuna.callback import RegretBoundCallback
 from regretstop_optuna.check import check_study
 from regretstop_optuna.decision import certificate_of, should_stop
+from regretstop_optuna.hindsight import replay
 from regretstop_optuna.plot import plot_regret_bound
 from regretstop_optuna.sampler import GPUCBSampler
 
@@ -22,5 +23,6 @@ __all__ = [
     "certificate_of",
     "check_study",
     "plot_regret_bound",
+    "replay",
     "should_stop",
 ]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from regretstop.bound import RegretBound, instantaneous_regret_bound
     from regretstop.certificate import Certificate
+    from regretstop.hindsight import Replay, replay
     from regretstop.history import Observation
     from regretstop.loop import Result, minimize
     from regretstop.model import (
@@ -95,6 +96,7 @@ __all__ = [
     "Posterior",
     "ProbabilityLeft",
     "RegretBound",
+    "Replay",
     "Result",
     "Revisable",
     "RiskSpent",
@@ -112,12 +114,15 @@ __all__ = [
     "UpperConfidenceBound",
     "instantaneous_regret_bound",
     "minimize",
+    "replay",
 ]
 
 _HOME = {
     "RegretBound": "bound",
     "instantaneous_regret_bound": "bound",
     "Certificate": "certificate",
+    "Replay": "hindsight",
+    "replay": "hindsight",
     "Observation": "history",
     "Result": "loop",
     "minimize": "loop",

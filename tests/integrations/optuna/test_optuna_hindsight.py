@@ -1,0 +1,63 @@
+"""A study that is over, replayed."""
+
+import datetime
+
+import optuna
+import pytest
+from regretstop_optuna import RegretBoundCallback, certificate_of, replay
+
+from regretstop import Every, OptimalityGap, UCBbr
+from tests.integrations.optuna.objectives import parabola
+
+
+def test_it_stops_where_the_callback_would_have():
+    rule = OptimalityGap(epsilon=1.0)
+    stopped = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=0))
+    stopped.optimize(parabola, n_trials=60, callbacks=[RegretBoundCallback(rule=rule)])
+    whole = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=0))
+    whole.optimize(parabola, n_trials=60)
+    before = dict(whole.user_attrs)
+    found = replay(whole, rule)
+    assert found.stop == len(stopped.trials) < 60
+    assert found.certificates[found.stop - 1] == certificate_of(stopped)
+    assert found.certificates[-1] == certificate_of(whole, rule)
+    assert found.n_saved == 60 - found.stop
+    assert found.found_later == stopped.best_value - whole.best_value >= 0.0
+    assert dict(whole.user_attrs) == before
+
+
+def test_durations_and_what_failed():
+    study = optuna.create_study()
+    noon = datetime.datetime(2024, 1, 1, 12)
+    line = {"x": optuna.distributions.FloatDistribution(0.0, 1.0)}
+    for i in range(12):
+        x = (0.37 * i) % 1.0
+        state = optuna.trial.TrialState.FAIL if i == 3 else optuna.trial.TrialState.COMPLETE
+        trial = optuna.trial.create_trial(
+            state=state, params={"x": x}, distributions=line, value=None if i == 3 else (x - 0.3) ** 2
+        )
+        trial.datetime_start = noon + datetime.timedelta(minutes=i)
+        trial.datetime_complete = trial.datetime_start + datetime.timedelta(seconds=10 + i)
+        study.add_trial(trial)
+    found = replay(study, UCBbr(epsilon=1e-9, schedule=Every()))
+    assert found.seconds == tuple(10.0 + i for i in range(12))
+    assert found.certificates[-1].n_excluded == 1
+    assert (found.stop, found.seconds_saved) == (None, 0.0)
+
+
+def test_what_cannot_be_replayed_says_why():
+    with pytest.raises(ValueError, match="cannot be replayed: too few observations: none yet"):
+        replay(optuna.create_study(), epsilon=0.1)
+    with pytest.raises(ValueError, match="one objective, the study has 2"):
+        replay(optuna.create_study(directions=["minimize", "minimize"]), epsilon=0.1)
+    with pytest.raises(ValueError, match="epsilon"):
+        replay(optuna.create_study())
+
+    def conditional(trial):
+        kind = trial.suggest_categorical("kind", ["a", "b"])
+        return trial.suggest_float(kind, 0.0, 1.0)
+
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    study.optimize(conditional, n_trials=8)
+    with pytest.raises(ValueError, match="cannot be replayed: 'a', 'b' are not in every trial"):
+        replay(study, epsilon=0.1)
