@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from regretstop.bound import RegretBound, instantaneous_regret_bound
     from regretstop.certificate import Certificate
-    from regretstop.hindsight import Replay, replay
     from regretstop.history import Observation
-    from regretstop.loop import Result, minimize
+    from regretstop.loop import Replay, Result, minimize, replay
     from regretstop.model import (
         Fit,
         GaussianProcess,
@@ -121,11 +120,11 @@ _HOME = {
     "RegretBound": "bound",
     "instantaneous_regret_bound": "bound",
     "Certificate": "certificate",
-    "Replay": "hindsight",
-    "replay": "hindsight",
     "Observation": "history",
+    "Replay": "loop",
     "Result": "loop",
     "minimize": "loop",
+    "replay": "loop",
     "Fit": "model",
     "GaussianProcess": "model",
     "HasJets": "model",
