@@ -1,4 +1,4 @@
-"""The bound of Wang, Wang and Wei, and what it rests on: widths, slopes, the grid and the risk ledger.
+"""The bound of Wang, Wang and Wei, with its widths, slopes, grid and risk; and the count of what is left.
 
 In come a posterior deviation, a space and δ; out goes an upper bound on the regret, in units of the prior deviation.
 """
