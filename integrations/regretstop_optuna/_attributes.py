@@ -171,12 +171,17 @@ def _settings_of(rule: Rule) -> dict[str, str]:
 
 
 def _have_same_settings(stored: Mapping[str, str], rule: Rule) -> bool:
-    settings = _settings_of(rule)
-    # Decisions of earlier versions were made by what was the default then. Each of its tests has no more risk than that
-    # of the present default at the same observations.
-    if rule.schedule == Thinning() and stored.get("schedule") == repr(Every()):
-        settings["schedule"] = repr(Every())
-    return settings == stored
+    settings, made_by = _settings_of(rule), dict(stored)
+    # Decisions of earlier versions were made by what was the default then: after every observation, and all tests
+    # shared δ, up to a horizon if there was one.
+    if rule.schedule == Thinning() and made_by.get("schedule") == repr(Every()):
+        made_by["schedule"] = settings["schedule"]
+    if made_by.pop("horizon", None) is not None and "simultaneous" in settings:
+        made_by["simultaneous"] = repr(True)
+    # That all certificates are true at once is more than that the search ends by a true one.
+    if made_by.get("simultaneous") == repr(True):
+        made_by["simultaneous"] = settings["simultaneous"]
+    return settings == made_by
 
 
 def _read(value: Mapping[str, Any]) -> Certificate | None:

@@ -435,6 +435,15 @@ def test_a_stored_decision_counts_only_if_it_satisfies_the_present_rule(rule, co
     assert bool(computed) == (not counts)
 
 
+def test_a_decision_for_all_certificates_at_once_counts_for_one():
+    study = new_study()
+    shared = OptimalityGap(epsilon=1.0, simultaneous=True)
+    study.optimize(parabola, n_trials=40, callbacks=[RegretBoundCallback(rule=shared)])
+    assert should_stop(study, rule=shared)
+    assert should_stop(study, rule=OptimalityGap(epsilon=1.0))
+    assert certificate_of(study).risk.simultaneous  # nothing was computed anew
+
+
 def test_a_smaller_epsilon_goes_on():
     study = new_study()
     study.optimize(parabola, n_trials=60, callbacks=[gap(5.0)])
