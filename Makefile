@@ -14,7 +14,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 test: $(STAMP)
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
 
-# With what simulates for long, and with ten times the examples, other ones every time, for each property.
+# With what simulates for long, and with 17 times the examples, other ones every time, for each property.
 test-all: $(STAMP)
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadgroup --hypothesis-profile=long
 

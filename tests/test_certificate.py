@@ -347,6 +347,12 @@ def test_what_is_left_is_said_in_one_sentence() -> None:
     assert str(Certificate.from_dict(stored)) == str(said)
 
 
+def test_a_count_is_not_said_more_exactly_than_it_is_known() -> None:
+    for probability, words in ((4.5e-17, "below 0.001"), (0.0, "below 0.001"), (0.0123, "0.012"), (1.0, "1")):
+        said = changed(CERTIFICATE, left=ProbabilityLeft(probability=probability, n_paths=None))
+        assert f"by more than ε remains: {words} (at most, by the local maxima that are expected)." in str(said)
+
+
 def test_older_certificates_say_nothing_of_it() -> None:
     assert "Estimated probability" not in str(CERTIFICATE) + CERTIFICATE.summary()
     assert Certificate.from_dict(CERTIFICATE.to_dict()) == CERTIFICATE

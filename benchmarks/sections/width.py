@@ -34,8 +34,9 @@ def section(folder: Path) -> Section | None:
         asked="Does a certificate that counts what is left stop where it may, and go on where it must? Draws on the "
         f"unit cube with the kernel and the noise ({width.NOISE:g}) told to the model, from a handful of hills to "
         f"thousands, ε = {width.EPSILON:g} (a fifth of the deviation), δ = 0.05 unless it is said. All rules see the "
-        "same searches and are asked at every other evaluation up to 40 and every fifth from there on. Stopped, false; "
-        "median evaluations of UCBbr and of the count:",
+        f"same searches, with {' and '.join(sorted(stops['points'].unique()))} points, and are asked at every other "
+        "evaluation up to 40 and every fifth from there on. Stopped, false; median evaluations of UCBbr and of the "
+        "count:",
         shown=_shown(stops),
         caption="What certificates said was left, by bins, and the share of them where something better by more than ε "
         "was left indeed, with 95 % intervals; between the lines: at most what was said, and at least a third of it",

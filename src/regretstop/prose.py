@@ -10,6 +10,8 @@ _QUANTITY = {
     "regret change": "the last change of the expected regret at",
     "expected improvement": "the expected improvement on",
 }
+# Of what is counted: smaller numbers are said to be below it.
+_LEAST_COUNTED = 0.001
 _ASSUMPTION = {
     "theorem": "given the kernel and the noise you declared",
     "model": "given the fitted model (its hyperparameters were estimated from the data)",
@@ -101,9 +103,10 @@ def _left(certificate: Statement, epsilon: str) -> list[str]:
     how = (
         "at most, by the local maxima that are expected" if left.n_paths is None else f"{left.n_paths} posterior paths"
     )
-    return [
-        f"Estimated probability that something better by more than {epsilon} remains: {left.probability:.2g} ({how})."
-    ]
+    # An integral, and samples of the hyperparameters, are not known to more.
+    tiny = left.n_paths is None and left.probability < _LEAST_COUNTED
+    said = f"below {_LEAST_COUNTED:g}" if tiny else f"{left.probability:.2g}"
+    return [f"Estimated probability that something better by more than {epsilon} remains: {said} ({how})."]
 
 
 def _risk(certificate: Statement) -> list[str]:

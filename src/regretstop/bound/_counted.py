@@ -5,8 +5,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
+import numpy as np
+from scipy.special import stdtrit
+
 from regretstop.array import Array
-from regretstop.bound._maxima import LEAST_LEVEL, N_CHOSEN, ExpectedMaxima, SampledMaxima, mean_of_capped, upper_limit
+from regretstop.bound._maxima import LEAST_LEVEL, N_CHOSEN, ExpectedMaxima, SampledMaxima
 
 # Of δ: what is kept for the error with which maxima are counted.
 _COUNTING = 0.01
@@ -136,3 +139,32 @@ def _level_with(left: Callable[[float], float], share: float, level: float) -> f
             low, at_low = middle, value
         tries += 1
     return high
+
+
+def mean_of_capped(counts: Sequence[Array]) -> tuple[float, float, float]:
+    """Return the mean over posteriors of min(1, N), its standard error and the degrees of freedom of that.
+
+    Where N may well be above 1 it counts as 1: the mean of estimates that are capped one by one would be too small.
+
+    Args:
+        counts: Replicates of the estimate of N under each posterior, each of shape (R,), R ≥ 2.
+    """
+    each = np.array(counts)
+    n = each.shape[1]
+    variances = np.var(each, axis=1, ddof=1) / n
+    means = np.mean(each, axis=1)
+    is_capped = means + 2.0 * np.sqrt(variances) >= 1.0
+    variances = np.where(is_capped, 0.0, variances)
+    total = float(np.sum(variances))
+    # Welch & Satterthwaite: as many as if the largest variances alone counted.
+    freedom = (n - 1) / float(np.sum((variances / total) ** 2)) if total > 0.0 else math.inf
+    return float(np.mean(np.where(is_capped, 1.0, means))), math.sqrt(total) / len(each), freedom
+
+
+def upper_limit(counts: Sequence[Array], log_risk: float) -> float:
+    """Return what the mean over posteriors of min(1, N) exceeds with a probability of at most e^log_risk.
+
+    Student's, for means of many places are about normal.
+    """
+    mean, error, freedom = mean_of_capped(counts)
+    return mean if error == 0.0 else min(mean - float(stdtrit(freedom, math.exp(log_risk))) * error, 1.0)

@@ -13,7 +13,7 @@ from regretstop.statement import ProbabilityLeft, RiskSpent
 
 @dataclass(frozen=True)
 class LedgerRule(Rule):
-    """A rule whose certificates are proved.
+    """A rule that has a proof, at the settings that it names.
 
     Args:
         epsilon: ε in the objective's units: stop when the bound falls below it.
@@ -41,7 +41,8 @@ class LedgerRule(Rule):
         delta = ledger.risk_of(snapshot.test)
         found = counted_gap(snapshot, delta, self.epsilon)
         doubt = snapshot.model.over_samples
-        # The mode of the hyperparameters is too sure of itself: a search ends only if their samples agree.
+        # The mode of the hyperparameters is too sure of itself: a search ends only if their samples agree,
+        # or if the certificate says that there are none to be had.
         if doubt is not None and found.bound * snapshot.model.scale < self.epsilon:
             snapshot = replace(snapshot, model=doubt())
             found = counted_gap(snapshot, delta, self.epsilon)
