@@ -24,6 +24,7 @@ from regretstop.bound import (
     count_left,
     grid_for,
     ledger_for,
+    likely_level,
     settle_cost,
     slopes_are_known,
     solve_widths,
@@ -219,7 +220,7 @@ def counting_obstacle(snapshot: Snapshot) -> str | None:
     return None
 
 
-def counted_gap(snapshot: Snapshot, delta: float, epsilon: float = math.inf) -> CountedGap:
+def counted_gap(snapshot: Snapshot, delta: float, epsilon: float) -> CountedGap:
     """Return the counted gap of the best evaluated trial.
 
     The snapshot must have no obstacle, and its draws derivatives.
@@ -229,6 +230,25 @@ def counted_gap(snapshot: Snapshot, delta: float, epsilon: float = math.inf) -> 
         delta: δ. A hundredth of it is kept for the error of the count, and shared by all tests like 1/k(k+1).
         epsilon: ε in the objective's units, by which it is known how exact the count has to be, and what is left.
     """
+    incumbent, maxima = _maxima(snapshot, delta)
+    # The shares of the tests, 1/k(k+1), add up to 1.
+    log_share = -math.log(snapshot.test * (snapshot.test + 1))
+    found = count_left(maxima, delta, log_share, epsilon / snapshot.model.scale)
+    return CountedGap(found.bound, incumbent, found.above_epsilon, found.error, found.n_places)
+
+
+def likely_optimum(snapshot: Snapshot, delta: float) -> float:
+    """Return about the value, standardised, above which δ maxima are expected: a first look, and no bound.
+
+    The snapshot must have no obstacle, and its draws derivatives.
+    """
+    incumbent, maxima = _maxima(snapshot, delta)
+    means = [each.mean_std(snapshot.data.points[[incumbent]])[0][0] for each in snapshot.model.posteriors]
+    return float(np.mean(means)) + likely_level(maxima, delta)
+
+
+def _maxima(snapshot: Snapshot, delta: float) -> tuple[int, list[ExpectedMaxima]]:
+    """Return the index of the best evaluated trial, and what counts the maxima that are better."""
     at_data = [posterior.mean_std(snapshot.data.points) for posterior in snapshot.model.posteriors]
     half = upper_quantile(math.log(0.5 * delta))
     incumbent = int(np.argmax(np.mean([mean - half * std for mean, std in at_data], axis=0)))
@@ -245,7 +265,4 @@ def counted_gap(snapshot: Snapshot, delta: float, epsilon: float = math.inf) -> 
         for posterior, (mean, _) in zip(snapshot.model.posteriors, at_data, strict=True)
         if isinstance(posterior, HasJets)
     ]
-    # The shares of the tests, 1/k(k+1), add up to 1.
-    log_share = -math.log(snapshot.test * (snapshot.test + 1))
-    found = count_left(maxima, delta, log_share, epsilon / snapshot.model.scale)
-    return CountedGap(found.bound, incumbent, found.above_epsilon, found.error, found.n_places)
+    return incumbent, maxima

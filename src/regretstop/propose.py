@@ -16,7 +16,7 @@ from regretstop.bound import (
     slopes_are_known,
     theory_sqrt_beta,
 )
-from regretstop.gap import Gap, certified_gap, counted_gap, counting_obstacle
+from regretstop.gap import Gap, certified_gap, counting_obstacle, likely_optimum
 from regretstop.search import SearchModel, UpperConfidenceBound, Visited, is_worth_repeating
 from regretstop.snapshot import Beta, Snapshot
 from regretstop.spaces import Space, sobol_points
@@ -79,15 +79,14 @@ def _matched(model: SearchModel, snapshot: Snapshot) -> Gap | None:
 def _calibrated(model: SearchModel, snapshot: Snapshot) -> tuple[Array, float]:
     """Return the maximiser of the upper confidence bound that is as high as f can still be, and its √β.
 
-    With U = μ(x̂) + b of the counted gap it is the least √β at which some μ(x) + √β σ(x) reaches U, so that x has the
-    largest probability to exceed U.
+    With U = μ(x̂) + b, b about the counted gap, it is the least √β at which some μ(x) + √β σ(x) reaches U, so that x
+    has the largest probability to exceed U.
     """
     chooser = model.chooser
     width = _DEFAULT_WIDTH
     seen = replace(snapshot, model=snapshot.model.among((chooser,)))
     if snapshot.obstacle is None and counting_obstacle(seen) is None:
-        found = counted_gap(seen, _DELTA)
-        highest = float(chooser.posterior.mean_std(seen.data.points[[found.incumbent]])[0][0]) + found.bound
+        highest = likely_optimum(seen, _DELTA)
         # Each maximiser of the width before has a smaller one, until they agree (Dinkelbach 1967).
         for _ in range(_WIDTH_ROUNDS):
             reached = chooser.maximize(UpperConfidenceBound(width))

@@ -55,7 +55,7 @@ def counted(
 ) -> np.ndarray:
     best = best_of(posterior)
     maxima = ExpectedMaxima(posterior, space, best[0], best[:4], np.random.default_rng(seed), len(posterior.points))
-    return maxima.sample(level, n).counts(level)
+    return maxima.sample([level], n).counts(level)
 
 
 def drawn(posterior: GaussianProcessPosterior, grid: np.ndarray) -> np.ndarray:

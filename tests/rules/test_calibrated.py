@@ -96,7 +96,7 @@ def test_the_mode_ends_no_search_alone() -> None:
     by_mode = history.told(beta="calibrated", **estimated())
     by_samples = history.told(beta="calibrated", **estimated(hyperparameters="posterior", n_samples=32))
     averaged = by_samples.certificate(UCBbr(0.1)).bound
-    at_mode = counted_gap(by_mode.snapshot(), 0.05).bound * by_mode.snapshot().model.scale
+    at_mode = counted_gap(by_mode.snapshot(), 0.05, 0.1).bound * by_mode.snapshot().model.scale
     assert at_mode < 0.8 * averaged  # the mode is surer
     between = by_mode.certificate(UCBbr(1.1 * at_mode))
     assert not between.stop

@@ -3,7 +3,7 @@
 In come a posterior deviation, a space and δ; out goes an upper bound on the regret, in units of the prior deviation.
 """
 
-from regretstop.bound._counted import count_left
+from regretstop.bound._counted import count_left, likely_level
 from regretstop.bound._grid import Array, grid_for, grids_of
 from regretstop.bound._maxima import ExpectedMaxima
 from regretstop.bound._paper import RegretBound, Theorem, instantaneous_regret_bound, theory_sqrt_beta
@@ -25,6 +25,7 @@ __all__ = [
     "grids_of",
     "instantaneous_regret_bound",
     "ledger_for",
+    "likely_level",
     "log_n_exact",
     "settle_cost",
     "sloped_axes",

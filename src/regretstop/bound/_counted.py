@@ -13,14 +13,17 @@ from regretstop.bound._maxima import LEAST_LEVEL, N_CHOSEN, ExpectedMaxima, Samp
 
 # Of δ: what is kept for the error with which maxima are counted.
 _COUNTING = 0.01
-# Of all posteriors together, at least two of each, by which the error is known; the most are for a count near δ.
-_FEWEST_REPLICATES, _MORE = 8, 4
+# Of all posteriors together, at least two of each, by which the error is known: for a first look, for a count far from
+# δ and for one near it, and as many times more where that leaves the answer open.
+_FIRST_LOOK, _FAR, _NEAR, _MORE = 4, 8, 16, 4
+# Where the level is off ε by more than this factor the count is far from δ.
+_IS_FAR = 1.5
 # Places for one level suit those that are larger or smaller by no more than the first factor. Far below them what is
 # missed would not be seen to be.
 _SUITS, _FARTHEST = 1.25, 5.0
 _ROUNDS = 6
 # Of the search for a level: how exact it is, and by how much the level changes until it is passed.
-_PRECISION, _STEP = 0.01, 1.5
+_ROUGH, _PRECISION, _STEP = 0.1, 0.01, 1.5
 
 
 @dataclass(frozen=True)
@@ -47,70 +50,57 @@ def count_left(maxima: Sequence[ExpectedMaxima], delta: float, log_share: float,
         maxima: Under each posterior.
         delta: δ. A hundredth of it is kept for the error of the count.
         log_share: Log of this count's part of that.
-        epsilon: How exact the count is matters where the level is near this; infinite if it is not asked about.
+        epsilon: In their units. A bound is not looked for below a fifth of it.
     """
-    # A test may look at several samples, twice as many rounds at most, before it takes one.
-    log_risk = math.log(_COUNTING * delta / (2 * _ROUNDS)) + log_share
+    log_risk = math.log(_COUNTING * delta / 2) + log_share  # of two counts at most
     # Many posteriors are asked about one level, ε. One is asked for the level, wherever it is.
-    level = epsilon if len(maxima) > 1 and math.isfinite(epsilon) else max(each.level_for(delta) for each in maxima)
-    n_replicates = max(_FEWEST_REPLICATES // len(maxima), 2)
-    found = _levels(maxima, level, n_replicates, delta, log_risk, epsilon)
-    if found.likely < epsilon <= found.bound:
-        n_replicates *= _MORE
-        found = _levels(maxima, found.likely, n_replicates, delta, log_risk, epsilon)
-    if math.isinf(epsilon):
-        return Left(found.bound, math.nan, math.nan, n_replicates * N_CHOSEN)
-    sampled = found.sampled
-    if not found.level / _SUITS <= epsilon <= found.level * _SUITS:
-        sampled = [each.sample(epsilon, n_replicates) for each in maxima]
-    above, error, _ = mean_of_capped([each.counts(epsilon) for each in sampled])
-    return Left(found.bound, above, error, n_replicates * N_CHOSEN)
+    levels = [epsilon] if len(maxima) > 1 else [likely_level(maxima, delta, epsilon), epsilon]
+    is_far = not epsilon / _IS_FAR <= levels[0] <= epsilon * _IS_FAR
+    n_replicates = _replicates(maxima, _FAR if is_far else _NEAR)
+    while True:
+        sampled = [each.sample(levels, n_replicates) for each in maxima]
+        counts = cache(partial(_counts, sampled))
+        likely = _level_with(lambda x: mean_of_capped(counts(x))[0], delta, levels[0], _ROUGH)  # noqa: B023 (called now)
+        bound = _level_with(lambda x: upper_limit(counts(x), log_risk), (1.0 - _COUNTING) * delta, likely)  # noqa: B023
+        if not likely < epsilon <= bound or n_replicates >= _replicates(maxima, _NEAR) * _MORE:
+            break
+        levels, n_replicates = [likely, epsilon], _replicates(maxima, _NEAR) * _MORE
+    above, error, _ = mean_of_capped(counts(epsilon))
+    return Left(max(bound, min(levels) / _SUITS), above, error, n_replicates * N_CHOSEN)
 
 
-@dataclass(frozen=True)
-class _Levels:
-    """The level above which about δ is left, that above which it is less but for the risk of the count, and whence."""
-
-    likely: float
-    bound: float
-    sampled: Sequence[SampledMaxima]
-    level: float
-
-
-def _levels(
-    maxima: Sequence[ExpectedMaxima], level: float, n_replicates: int, delta: float, log_risk: float, epsilon: float
-) -> _Levels:
-    """Return the levels.
+def likely_level(maxima: Sequence[ExpectedMaxima], delta: float, epsilon: float = math.inf) -> float:
+    """Return about the level above which δ is left, at a first look, which is no bound.
 
     Args:
         maxima: Under each posterior.
-        level: A guess.
-        n_replicates: Of each count.
         delta: δ.
-        log_risk: With which the mean of the counts may be wrong.
-        epsilon: Levels above it need not be exact under many posteriors.
+        epsilon: The level that is asked about, if there is one: it is not looked for below a fifth of it.
     """
     least = LEAST_LEVEL * max(each.prior_std for each in maxima)
-    rounds = 0
-    while True:
-        sampled = [each.sample(level, n_replicates) for each in maxima]
-        counts = cache(partial(_counts, sampled))
-        likely = _level_with(lambda x: mean_of_capped(counts(x))[0], delta, level)  # noqa: B023 (called at once)
-        rounds += 1
-        suits = level / _SUITS <= likely <= level * _SUITS
-        if suits or level <= least or rounds == _ROUNDS or (len(maxima) > 1 and likely > epsilon):
+    is_asked = math.isfinite(epsilon)
+    if is_asked:
+        least = max(least, epsilon / _FARTHEST)
+    level = likely = epsilon if is_asked else max(each.level_for(delta) for each in maxima)
+    for _ in range(_ROUNDS):
+        counts = cache(partial(_counts, [each.sample([level], _replicates(maxima, _FIRST_LOOK)) for each in maxima]))
+        likely = max(_level_with(lambda x: mean_of_capped(counts(x))[0], delta, level, _ROUGH), least)  # noqa: B023
+        if likely <= level * _IS_FAR and (is_asked or level <= likely * _IS_FAR):
             break
-        level = max(likely, least)
-    bound = _level_with(lambda x: upper_limit(counts(x), log_risk), (1.0 - _COUNTING) * delta, likely)
-    return _Levels(likely, max(bound, level / _SUITS), sampled, level)
+        level = likely
+    return likely
+
+
+def _replicates(maxima: Sequence[ExpectedMaxima], n: int) -> int:
+    return max(n // len(maxima), 2)
 
 
 def _counts(sampled: Sequence[SampledMaxima], level: float) -> list[Array]:
     return [each.counts(level) for each in sampled]
 
 
-def _level_with(left: Callable[[float], float], share: float, level: float) -> float:
-    """Return the level, to within a hundredth, above which no more than that is left."""
+def _level_with(left: Callable[[float], float], share: float, level: float, precision: float = _PRECISION) -> float:
+    """Return the level, to within the precision, above which no more than that is left."""
     low = high = level
     at_low = at_high = left(level)
     while at_high > share:
@@ -125,12 +115,12 @@ def _level_with(left: Callable[[float], float], share: float, level: float) -> f
     if at_low <= share:
         return low
     tries = 0
-    while high > (1.0 + _PRECISION) * low:
+    while high > (1.0 + precision) * low:
         middle = math.sqrt(low * high)
         # Just above where it is if the log of what is left is linear, just below, and one halving, in turn.
         if tries % 3 < 2 and at_high > 0.0:
             along = math.log(at_low / share) / math.log(at_low / at_high)
-            guess = low * (high / low) ** along * (1.0 + (_PRECISION if tries % 3 == 0 else -_PRECISION) / 3.0)
+            guess = low * (high / low) ** along * (1.0 + (precision if tries % 3 == 0 else -precision) / 3.0)
             middle = min(max(guess, 0.9 * low + 0.1 * middle), 0.9 * high + 0.1 * middle)
         value = left(middle)
         if value <= share:

@@ -15,7 +15,7 @@ from regretstop.array import Array
 from regretstop.spaces import Space, scrambled_sobol
 
 # Places of a replicate: a power of two, for which Sobol points are balanced.
-N_PLACES = 256
+N_PLACES = 128
 # Half of the places lie around the best data, at so many lengthscales: hills are narrower there than elsewhere.
 _NEAR = np.array([0.4, 0.04])
 # In lengthscales: a datum so close to the end of an axis is taken to be at it, where hills on that face are.
@@ -74,7 +74,7 @@ class Faces:
         self._scales = np.tile(_NEAR, len(centers) // len(_NEAR))[:, None] * self._lengthscales
 
     def places(self, n_replicates: int, hills_per_lengthscale: float) -> Places:
-        """Return places, 256 a replicate.
+        """Return places, 128 a replicate.
 
         Args:
             n_replicates: How many there are, independent of each other.

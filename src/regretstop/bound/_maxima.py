@@ -15,7 +15,7 @@ computed. Both phases are unbiased, and independent replicates of them show how 
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -29,8 +29,8 @@ from regretstop.bound._normal_vectors import ROUNDING, at_zero, determinants, fa
 from regretstop.model import HasJets
 from regretstop.spaces import Space
 
-# How many of a replicate's 256 places are looked at.
-N_CHOSEN = 64
+# How many of a replicate's 128 places are looked at.
+N_CHOSEN = 32
 # Draws of the second derivatives at a place.
 _N_DRAWS = 8
 # Fewer places that matter, as the sum of their shares squared tells, make no estimate.
@@ -147,13 +147,16 @@ class ExpectedMaxima:
         """Prior deviation s of the posterior."""
         return self._posterior.prior_std
 
-    def sample(self, level: float, n_replicates: int) -> "SampledMaxima":
-        """Return places that suit this level and those near it."""
-        places = self._places(n_replicates, level)
-        log_mass = self._seen(places).log_mass(level).reshape(n_replicates, N_PLACES)
-        share = np.exp(log_mass - log_mass.max(axis=1, keepdims=True))
-        share = (1.0 - _DEFENSIVE) * share / share.sum(axis=1, keepdims=True) + _DEFENSIVE / N_PLACES
-        # Systematic: a place with a probability of 1/64 and more is certain to be among them.
+    def sample(self, levels: Sequence[float], n_replicates: int) -> "SampledMaxima":
+        """Return places that suit these levels and those near one of them."""
+        places = self._places(n_replicates, min(levels))
+        seen = self._seen(places)
+        share = np.full((n_replicates, N_PLACES), _DEFENSIVE / N_PLACES)
+        for level in levels:
+            log_mass = seen.log_mass(level).reshape(n_replicates, N_PLACES)
+            mass = np.exp(log_mass - log_mass.max(axis=1, keepdims=True))
+            share += (1.0 - _DEFENSIVE) / len(levels) * mass / mass.sum(axis=1, keepdims=True)
+        # Systematic: a place with a probability of 1/32 and more is certain to be among them.
         at = (np.arange(N_CHOSEN) + self._rng.random((n_replicates, 1))) / N_CHOSEN
         chosen = np.empty(at.shape, dtype=np.intp)
         for i in range(n_replicates):
