@@ -172,7 +172,8 @@ def follow(
     """
     sampler = next(iter(models.values()))
     # Whether any certificate of a path is false is what is asked, so all are to be true at once.
-    gap_rule, ucb_rule = (kind(EPSILON, DELTA, simultaneous=True) for kind in (OptimalityGap, UCBbr))
+    gap_rule = OptimalityGap(EPSILON, DELTA, simultaneous=True, beta="grid")
+    ucb_rule = UCBbr(EPSILON, DELTA, simultaneous=True)
     tallies = {treatment: {rule: Tally() for rule in RULES} for treatment in models}
     maximum, values = draw.find_maximum(), np.empty(0)
     for n, error in enumerate(noise, 1):

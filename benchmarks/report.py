@@ -9,12 +9,13 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from benchmarks.records import RESULTS
-from benchmarks.sections import coverage, draws, misspecified, model_check, modes, paper, samplers, times, width
+from benchmarks.sections import coverage, doubt, draws, misspecified, model_check, modes, paper, samplers, times, width
 from benchmarks.sections.section import Section
 from benchmarks.tables import table
 
 TARGET = Path(__file__).parent
 SECTIONS: tuple[Callable[[Path], Section | None], ...] = (
+    doubt.section,
     draws.section,
     misspecified.section,
     coverage.section,

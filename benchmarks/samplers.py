@@ -51,7 +51,7 @@ def run_path(key: dict[str, Any]) -> dict[str, Any]:
     start = time.process_time()
     problem = problem_of(key["problem"], key["seed"])
     choose = SAMPLERS[key["sampler"]](problem, key["seed"])
-    model = GPUCB(problem.space, direction=problem.direction, seed=key["seed"])
+    model = GPUCB(problem.space, direction=problem.direction, beta=SQRT_BETA**2, seed=key["seed"])
     rules: dict[str, Rule] = {"UCBbr": UCBbr(problem.epsilons[0], DELTA), "PRB": PRB(problem.epsilons[0], DELTA)}
     sign = 1.0 if problem.direction == "maximize" else -1.0
     history: list[Observation] = []

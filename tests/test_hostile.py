@@ -31,7 +31,7 @@ from regretstop.rules import Rule
 from tests.histories import SPACES, History, declared, options_of, random_history, random_points
 from tests.work import Work, counted
 
-RULES: list[Rule] = [UCBbr(0.1), OptimalityGap(0.1)]
+RULES: list[Rule] = [UCBbr(0.1), OptimalityGap(0.1, beta="grid")]
 TREATMENTS = ("fixed", "map", "posterior")
 SQUARE = Space({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)})
 
@@ -107,7 +107,7 @@ def test_spreads_near_the_smallest_numbers_count_as_none(noise_std: Any, smalles
 def test_equal_values_with_declared_hyperparameters_are_data_like_any_other() -> None:
     """There the scale is known, so equal values do say how far f can still rise; it is not little."""
     history = random_history(SQUARE, 10, seed=0).with_values([0.0] * 10)
-    certificate = history.told(beta="theory", **declared(SQUARE)).certificate(OptimalityGap(0.1))
+    certificate = history.told(beta="theory", **declared(SQUARE)).certificate(OptimalityGap(0.1, beta="grid"))
     assert 1.0 < certificate.bound < math.inf
 
 
@@ -184,7 +184,7 @@ def test_an_outlier_runs_on(outlier: float) -> None:
     optimizer.tell({"x": 0.35, "y": 0.65}, outlier)
     run(optimizer, peak, 8)
     assert_runs_on(optimizer)
-    assert not optimizer.certificate(OptimalityGap(1e-3)).stop
+    assert not optimizer.certificate(OptimalityGap(1e-3, beta="grid")).stop
 
 
 def test_one_good_outlier() -> None:
@@ -193,7 +193,7 @@ def test_one_good_outlier() -> None:
     optimizer.tell({"x": 0.35, "y": 0.65}, 1e6)
     run(optimizer, peak, 15)
     assert_runs_on(optimizer)
-    certificate = optimizer.certificate(OptimalityGap(0.1))
+    certificate = optimizer.certificate(OptimalityGap(0.1, beta="grid"))
     assert (certificate.incumbent, certificate.incumbent_value) == (0, 1e6)
     assert certificate.bound > 1.0
 
@@ -291,7 +291,7 @@ def test_declared_noise_free_points_very_close_together() -> None:
     for i in range(30):
         optimizer.tell({"x": 0.4 + i * 1e-9, "y": 0.6}, peak({"x": 0.4, "y": 0.6}))
     assert_runs_on(optimizer)
-    assert optimizer.certificate(OptimalityGap(0.1)).noise.jitter_std > 0.0  # and it says so
+    assert optimizer.certificate(OptimalityGap(0.1, beta="grid")).noise.jitter_std > 0.0  # and it says so
 
 
 # ---- Spaces ------------------------------------------------------------------------------------------------------
@@ -304,7 +304,7 @@ def test_four_points_and_thirty_trials(noise_std: Any) -> None:
     optimizer = GPUCB(space, seed=0, surrogate=GaussianProcess(noise_std=noise_std))
     run(optimizer, lambda p: values[p["x"], p["c"]], 30)
     assert {(o.params["x"], o.params["c"]) for o in optimizer.history} == set(values)
-    certificate = optimizer.certificate(OptimalityGap(0.2))
+    certificate = optimizer.certificate(OptimalityGap(0.2, beta="grid"))
     assert certificate.stop
     assert certificate.incumbent_value == 0.9
     if noise_std == 0.0:
@@ -388,7 +388,7 @@ def test_points_outside_the_range_are_data() -> None:
     optimizer = random_history(SQUARE, 8, seed=0).told()
     for params in ({"x": 1.5, "y": 0.5}, {"x": -1e6, "y": 0.5}, {"x": 0.5, "y": 1e12}):
         optimizer.tell(params, 1.0)
-    certificate = optimizer.certificate(OptimalityGap(0.1))
+    certificate = optimizer.certificate(OptimalityGap(0.1, beta="grid"))
     assert certificate.n_observations == 11
     assert certificate.incumbent is not None
     assert certificate.incumbent < 8
@@ -400,7 +400,7 @@ def test_points_that_do_not_exist_in_the_space_are_counted() -> None:
     optimizer = random_history(space, 8, seed=0).told()
     for params in ({"x": 0.0, "c": "a"}, {"x": 0.5, "c": "z"}, {"x": "0.5", "c": "a"}, {"x": math.nan, "c": "a"}, {}):
         optimizer.tell(params, 1.0)
-    assert optimizer.certificate(OptimalityGap(0.1)).n_excluded == 5
+    assert optimizer.certificate(OptimalityGap(0.1, beta="grid")).n_excluded == 5
     assert_runs_on(optimizer)
 
 
@@ -411,7 +411,7 @@ def test_a_space_that_was_changed_between_runs() -> None:
     wider = Space({"x": Float(0.0, 1.0), "c": Categorical(["z", "b", "a"])})
     optimizer = GPUCB(wider, seed=0)
     optimizer.replace_history(history.told().history)
-    assert optimizer.certificate(OptimalityGap(0.1)).n_observations == 10
+    assert optimizer.certificate(OptimalityGap(0.1, beta="grid")).n_observations == 10
     assert_runs_on(optimizer)
 
     narrower = Space({"x": Float(0.4, 0.6), "c": Categorical(["a"])})
@@ -422,9 +422,9 @@ def test_a_space_that_was_changed_between_runs() -> None:
     extended = Space(dict(wider) | {"new": Int(1, 5)})
     optimizer = GPUCB(extended, seed=0)
     optimizer.replace_history(history.told().history)
-    assert optimizer.certificate(OptimalityGap(0.1)).n_excluded == 10
+    assert optimizer.certificate(OptimalityGap(0.1, beta="grid")).n_excluded == 10
     run(optimizer, lambda p: p["x"] + p["new"], 8)
-    certificate = optimizer.certificate(OptimalityGap(0.1))
+    certificate = optimizer.certificate(OptimalityGap(0.1, beta="grid"))
     assert (certificate.n_observations, certificate.n_excluded) == (8, 10)
     assert certificate.incumbent is not None
     assert certificate.incumbent >= 10
@@ -496,7 +496,7 @@ def test_bad_delta(rule: Any, value: Any) -> None:
 @pytest.mark.parametrize("epsilon", [1e-300, 1e-100, 1e300])
 def test_extreme_epsilon_and_delta(delta: float, epsilon: float) -> None:
     optimizer = random_history(SQUARE, 8, seed=0).told(beta="theory")
-    for rule in (UCBbr(epsilon, delta), OptimalityGap(epsilon, delta)):
+    for rule in (UCBbr(epsilon, delta), OptimalityGap(epsilon, delta, beta="grid")):
         certificate = optimizer.certificate(rule)
         assert certificate.bound > 0.0
         assert certificate.stop == (certificate.bound < epsilon)
@@ -596,7 +596,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
     for point in random_points(SQUARE, 8, np.random.default_rng(0)):
         optimizer.tell({"x": np.float64(point[0]), "y": np.float32(point[1])}, np.float32(point[0]))  # type: ignore[arg-type]
     assert_runs_on(optimizer)
-    assert optimizer.certificate(OptimalityGap(0.1)).n_observations == 8
+    assert optimizer.certificate(OptimalityGap(0.1, beta="grid")).n_observations == 8
 
 
 def test_one_hyperparameter_of_an_axis_that_does_nothing() -> None:

@@ -95,7 +95,7 @@ def test_ask_maximises_the_upper_confidence_bound(beta: Any, name: str) -> None:
     if beta == "theory":
         sqrt_beta = math.sqrt(2.0 * math.log(4.0 * (math.pi**2 * 8**2 / 6.0) * space.size / 0.05))
     elif beta == "matched":
-        sqrt_beta = float(optimizer.certificate(OptimalityGap(1.0, delta=0.05)).terms["sqrt_alpha"])
+        sqrt_beta = float(optimizer.certificate(OptimalityGap(1.0, delta=0.05, beta="grid")).terms["sqrt_alpha"])
     else:
         sqrt_beta = math.sqrt(beta)
     ucb = mean + sqrt_beta * std
@@ -140,10 +140,10 @@ def test_a_finite_space_is_visited_before_anything_is_repeated() -> None:
 def test_certificates_ignore_pending_points() -> None:
     history = random_history(SPACES["a table"], 8, seed=0)
     optimizer = history.told(beta="matched", **declared(history.space))
-    before = optimizer.certificate(OptimalityGap(0.5))
+    before = optimizer.certificate(OptimalityGap(0.5, beta="grid"))
     for _ in range(3):
         optimizer.ask()
-    assert optimizer.certificate(OptimalityGap(0.5)) == before
+    assert optimizer.certificate(OptimalityGap(0.5, beta="grid")) == before
 
 
 # ---- What is remembered ------------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ def test_points_outside_the_range_count_as_data_and_are_never_recommended() -> N
     optimizer = GPUCB(space, seed=0, **declared(space))
     for x, value in ((1.2, 5.0), (0.2, 0.1), (0.5, 0.3), (0.9, 0.2)):
         optimizer.tell({"x": x}, value)
-    certificate = optimizer.certificate(OptimalityGap(0.5))
+    certificate = optimizer.certificate(OptimalityGap(0.5, beta="grid"))
     assert certificate.n_observations == 4
     assert certificate.incumbent in (1, 2, 3)
     assert certificate.incumbent_value == optimizer.history[certificate.incumbent].value
@@ -201,10 +201,10 @@ def test_points_outside_the_range_count_as_data_and_are_never_recommended() -> N
 
 def test_points_of_another_space_are_counted_only() -> None:
     optimizer = random_history(SPACES["a square"], 8, seed=1).told()
-    before = optimizer.certificate(OptimalityGap(0.5))
+    before = optimizer.certificate(OptimalityGap(0.5, beta="grid"))
     optimizer.tell({"x": 0.5}, 3.0)  # y is missing
     optimizer.tell({"x": 0.5, "y": -1.0}, 3.0)  # has no logarithm
-    assert optimizer.certificate(OptimalityGap(0.5)) == changed(before, n_excluded=2)
+    assert optimizer.certificate(OptimalityGap(0.5, beta="grid")) == changed(before, n_excluded=2)
     optimizer.ask()
 
 
@@ -228,10 +228,10 @@ def test_the_framework_may_hold_the_history() -> None:
 def test_a_replaced_history_forgets_the_old_one() -> None:
     first, second = (random_history(SPACES["a table"], 9, seed=s) for s in (3, 4))
     optimizer = first.told(**declared(first.space))
-    optimizer.certificate(OptimalityGap(0.5))
+    optimizer.certificate(OptimalityGap(0.5, beta="grid"))
     optimizer.replace_history(second.told().history)
-    assert optimizer.certificate(OptimalityGap(0.5)) == second.told(**declared(first.space)).certificate(
-        OptimalityGap(0.5)
+    assert optimizer.certificate(OptimalityGap(0.5, beta="grid")) == second.told(**declared(first.space)).certificate(
+        OptimalityGap(0.5, beta="grid")
     )
 
 
@@ -297,7 +297,7 @@ def test_one_history_is_fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     history = random_history(SPACES["a table"], 8, seed=0)
     optimizer = history.told(beta="matched")
     optimizer.ask()
-    for rule in (UCBbr(0.1), OptimalityGap(0.1), OptimalityGap(0.2)):
+    for rule in (UCBbr(0.1), OptimalityGap(0.1, beta="grid"), OptimalityGap(0.2, beta="grid")):
         optimizer.certificate(rule)
     optimizer.replace_history(optimizer.history)
     optimizer.certificate(UCBbr(0.1))
@@ -331,7 +331,7 @@ def test_minimize_stops_with_a_certificate() -> None:
     result = minimize(
         f,
         space,
-        rule=OptimalityGap(0.05),
+        rule=OptimalityGap(0.05, beta="grid"),
         max_trials=30,
         seed=0,
         beta="matched",

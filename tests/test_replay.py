@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from regretstop import GPUCB, Every, Observation, OptimalityGap, Replay, Rule, Snapshot, UCBbr, minimize, replay
+from regretstop import GPUCB, Every, Observation, OptimalityGap, Replay, Rule, Snapshot, minimize, replay
 from regretstop.certificate import Certificate
 from tests.histories import FINITE, SPACES, random_history
 
@@ -18,7 +18,7 @@ class AfterFive(Rule):
     def assess(self, snapshot: Snapshot) -> Certificate:
         n = snapshot.data.n_observations
         said = self.undecided("five", n_observations=n, n_excluded=snapshot.data.n_excluded)
-        return said if n != 5 else UCBbr(1e9).assess(snapshot)
+        return said if n != 5 else OptimalityGap(1e9, beta="grid").assess(snapshot)
 
     def _assess(self, snapshot: Snapshot) -> Certificate:
         raise NotImplementedError
@@ -70,7 +70,7 @@ def test_what_has_no_value_is_left_out() -> None:
 
 
 def test_it_says_what_the_search_itself_was_told() -> None:
-    space, rule = FINITE["twelve integers"], OptimalityGap(0.5, schedule=Every(2))
+    space, rule = FINITE["twelve integers"], OptimalityGap(0.5, schedule=Every(2), beta="grid")
     result = minimize(lambda p: (p["x"] - 3) ** 2, space, rule=rule, max_trials=15, seed=0)
     found = replay(result.history, space, rule=rule, direction="minimize")
     assert found.certificates == result.certificates

@@ -88,7 +88,7 @@ def _result(counts: pd.DataFrame) -> str:
         if row["false"]
     ]
     said = [
-        f"UCBbr at the defaults stopped {row['stopped']} of {row['searches']} searches (ε = {_share(SHARES[0])}), "
+        f"UCBbr at √β = 2 stopped {row['stopped']} of {row['searches']} searches (ε = {_share(SHARES[0])}), "
         f"{row['false']} falsely ({', '.join(where) or 'nowhere'})"
         for _, row in total.iterrows()
     ]

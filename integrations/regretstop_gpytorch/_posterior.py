@@ -8,8 +8,15 @@ import torch
 from torch import Tensor
 
 from regretstop.array import Array
-from regretstop.model import Embedding, at_least_the_floor, merge_duplicates, take_back, variance_floor
-from regretstop_gpytorch._prior import Prior, family_of
+from regretstop.model import (
+    Embedding,
+    GaussianProcessPosterior,
+    at_least_the_floor,
+    merge_duplicates,
+    take_back,
+    variance_floor,
+)
+from regretstop_gpytorch._prior import Prior, family_of, has_one_lengthscale_per_axis
 from regretstop_gpytorch._torch import cholesky, isolated, to_numpy
 
 
@@ -60,8 +67,23 @@ class GPyTorchPosterior:
             self._mean_precision = math.inf if is_known else float(ones @ ones)
             whitened = self._inverse_chol @ (self._tensor(values) - prior.mean(self._columns))
             self._constant = 0.0 if is_known else float(ones @ whitened) / self._mean_precision
+            constant = float(prior.mean(self._columns[:1]))
             self._weights = self._inverse_chol.T @ (whitened - self._constant * ones)  # K⁻¹ (y − mean)
         self._variance_floor = variance_floor(self.prior_std, noise_std**2 / repeats + self.jitter)
+        if self.kernel is not None and has_one_lengthscale_per_axis(prior, embedding):
+            # Derivatives are those of the native posterior with these numbers. A posterior without the method is one
+            # whose draws' derivatives are not known.
+            self.jet = GaussianProcessPosterior(
+                points,
+                values,
+                repeats,
+                kernel=self.kernel,
+                embedding=embedding,
+                lengthscales=self.lengthscales,
+                prior_std=self.prior_std,
+                noise_std=noise_std,
+                mean=constant if is_known else None,
+            ).jet
 
     def mean_std(self, points: Array) -> tuple[Array, Array]:
         """Return μ and σ_n, each of shape (m,), at points of shape (m, d)."""

@@ -78,6 +78,16 @@ def family_of(prior: Prior, embedding: Embedding) -> tuple[Family | None, Array]
     return family, per_axis
 
 
+def has_one_lengthscale_per_axis(prior: Prior, embedding: Embedding) -> bool:
+    """Return whether the columns of each categorical axis share a lengthscale, as those of the native kernels do."""
+    kernel = prior.covar_module
+    base = kernel.base_kernel if type(kernel) is ScaleKernel else kernel
+    if type(base) is AxisMatern52:
+        return True
+    lengthscales = np.broadcast_to(to_numpy(base.lengthscale).ravel(), embedding.axis.shape)
+    return all(np.ptp(lengthscales[embedding.axis == axis]) == 0.0 for axis in np.unique(embedding.axis))
+
+
 def _is_partial(kernel: Kernel) -> bool:
     """Return whether the kernel looks at some of the columns only."""
     return getattr(kernel, "active_dims", None) is not None

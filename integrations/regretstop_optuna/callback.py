@@ -19,8 +19,8 @@ from regretstop_optuna.decision import decide, models_of
 class RegretBoundCallback:
     """Stops a study once a bound on how much better the optimum can still be falls below ε.
 
-    What the bound is worth stands in the certificate: with the default rule and sampler it is the paper's heuristic,
-    and the gap that is certified given the model stands beside it (`docs/guide.md`).
+    What the bound is worth stands in the certificate: with the default rule it is proved given the fitted model
+    (`docs/guide.md`).
 
         study = optuna.create_study(sampler=GPUCBSampler(seed=0))
         study.optimize(objective, n_trials=256, callbacks=[RegretBoundCallback(epsilon=0.01)])

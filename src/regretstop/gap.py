@@ -21,6 +21,7 @@ from regretstop.bound import (
     ExpectedMaxima,
     RiskLedger,
     Widths,
+    count_above,
     count_left,
     grid_for,
     ledger_for,
@@ -83,7 +84,7 @@ def certified_gap(snapshot: Snapshot, ledger: RiskLedger) -> Gap | None:
     if not all(slopes_are_known(snapshot.space, posterior) for posterior in snapshot.model.posteriors):
         return None
     log_risk = math.log(ledger.risk_of(snapshot.test))
-    at_data = [posterior.mean_std(snapshot.data.points) for posterior in snapshot.model.posteriors]
+    at_data = _at_data(snapshot)
     # Under several posteriors the trial with the best average need not have the best bound: were it named by a width
     # that depends on δ, a larger δ could name one whose bound is larger.
     half = upper_quantile(log_risk + math.log(0.5 * _NAMING_DELTA / ledger.delta))
@@ -96,11 +97,20 @@ def certified_gap(snapshot: Snapshot, ledger: RiskLedger) -> Gap | None:
     return largest_of(coarse, lambda k: under(k, snapshot.model.maximizers[k]), lambda gap: gap.bound)
 
 
-def gap_beside(snapshot: Snapshot, delta: float) -> Gap | None:
-    """Return the certified gap that stands beside the bound of a rule which keeps no risk for slopes itself.
+def gap_beside(snapshot: Snapshot, delta: float, epsilon: float, incumbent: int) -> "Gap | CountedGap | None":
+    """Return the certified gap that stands beside the bound of a rule that has no gap itself: counted, if it can be.
 
     The snapshot must have no obstacle.
+
+    Args:
+        snapshot: The data and the model.
+        delta: δ.
+        epsilon: ε in the objective's units.
+        incumbent: Index among the snapshot's points of the trial that the rule names; a gap by a grid may be about
+            another one.
     """
+    if counting_obstacle(snapshot) is None:
+        return counted_gap(snapshot, delta, epsilon, incumbent)
     return certified_gap(snapshot, ledger_for(snapshot.space, delta, _N_L_BESIDE))
 
 
@@ -110,7 +120,7 @@ def calibrated_gaps(snapshot: Snapshot, sqrt_beta: float) -> list[Gap]:
     See docs/theory.md, The optimality gap, "Calibrated". The snapshot must have no obstacle. x̂ is the best
     evaluated trial, the same for all posteriors.
     """
-    at_data = [posterior.mean_std(snapshot.data.points) for posterior in snapshot.model.posteriors]
+    at_data = _at_data(snapshot)
     incumbent = int(np.argmax(np.mean([mean - sqrt_beta * std for mean, std in at_data], axis=0)))
     gaps: list[Gap] = []
     for (mean, std), maximizer in zip(at_data, snapshot.model.maximizers, strict=True):
@@ -220,8 +230,8 @@ def counting_obstacle(snapshot: Snapshot) -> str | None:
     return None
 
 
-def counted_gap(snapshot: Snapshot, delta: float, epsilon: float) -> CountedGap:
-    """Return the counted gap of the best evaluated trial.
+def counted_gap(snapshot: Snapshot, delta: float, epsilon: float, incumbent: int | None = None) -> CountedGap:
+    """Return the counted gap of an evaluated trial.
 
     The snapshot must have no obstacle, and its draws derivatives.
 
@@ -229,12 +239,22 @@ def counted_gap(snapshot: Snapshot, delta: float, epsilon: float) -> CountedGap:
         snapshot: The data and the model.
         delta: δ. A hundredth of it is kept for the error of the count, and shared by all tests like 1/k(k+1).
         epsilon: ε in the objective's units, by which it is known how exact the count has to be, and what is left.
+        incumbent: Index of the trial among the snapshot's points; by default the best one.
     """
-    incumbent, maxima = _maxima(snapshot, delta)
+    if incumbent is None:
+        incumbent = _best_trial(snapshot, delta)
     # The shares of the tests, 1/k(k+1), add up to 1.
     log_share = -math.log(snapshot.test * (snapshot.test + 1))
-    found = count_left(maxima, delta, log_share, epsilon / snapshot.model.scale)
+    found = count_left(_maxima(snapshot, incumbent), delta, log_share, epsilon / snapshot.model.scale)
     return CountedGap(found.bound, incumbent, found.above_epsilon, found.error, found.n_places)
+
+
+def left_above(snapshot: Snapshot, epsilon: float, incumbent: int) -> float:
+    """Return how many maxima better than a trial by more than ε are expected, at most 1 under each posterior.
+
+    The snapshot must have no obstacle, and its draws derivatives.
+    """
+    return count_above(_maxima(snapshot, incumbent), epsilon / snapshot.model.scale)
 
 
 def likely_optimum(snapshot: Snapshot, delta: float) -> float:
@@ -242,18 +262,26 @@ def likely_optimum(snapshot: Snapshot, delta: float) -> float:
 
     The snapshot must have no obstacle, and its draws derivatives.
     """
-    incumbent, maxima = _maxima(snapshot, delta)
+    incumbent = _best_trial(snapshot, delta)
     means = [each.mean_std(snapshot.data.points[[incumbent]])[0][0] for each in snapshot.model.posteriors]
-    return float(np.mean(means)) + likely_level(maxima, delta)
+    return float(np.mean(means)) + likely_level(_maxima(snapshot, incumbent), delta)
 
 
-def _maxima(snapshot: Snapshot, delta: float) -> tuple[int, list[ExpectedMaxima]]:
-    """Return the index of the best evaluated trial, and what counts the maxima that are better."""
-    at_data = [posterior.mean_std(snapshot.data.points) for posterior in snapshot.model.posteriors]
+def _best_trial(snapshot: Snapshot, delta: float) -> int:
+    """Return the index of the trial whose lower confidence bounds are the best on average."""
     half = upper_quantile(math.log(0.5 * delta))
-    incumbent = int(np.argmax(np.mean([mean - half * std for mean, std in at_data], axis=0)))
+    lower = [mean - half * std for mean, std in _at_data(snapshot)]
+    return int(np.argmax(np.mean(lower, axis=0)))
+
+
+def _at_data(snapshot: Snapshot) -> list[tuple[Array, Array]]:
+    return [posterior.mean_std(snapshot.data.points) for posterior in snapshot.model.posteriors]
+
+
+def _maxima(snapshot: Snapshot, incumbent: int) -> list[ExpectedMaxima]:
+    """Return what counts the maxima that are better than a trial, for each posterior."""
     rng = np.random.default_rng([snapshot.model.maximizers[0].seed, snapshot.data.n_observations])
-    maxima = [
+    return [
         ExpectedMaxima(
             posterior,
             snapshot.space,
@@ -262,7 +290,6 @@ def _maxima(snapshot: Snapshot, delta: float) -> tuple[int, list[ExpectedMaxima]
             rng,
             snapshot.data.n_observations,
         )
-        for posterior, (mean, _) in zip(snapshot.model.posteriors, at_data, strict=True)
+        for posterior, (mean, _) in zip(snapshot.model.posteriors, _at_data(snapshot), strict=True)
         if isinstance(posterior, HasJets)
     ]
-    return incumbent, maxima

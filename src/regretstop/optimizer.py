@@ -36,10 +36,11 @@ class GPUCB:
         direction: "maximize" or "minimize".
         beta: β of the acquisition μ + √β σ, as in BoTorch (4.0 is √β = 2, the paper's experiment); "theory" for the
             paper's β_t; "matched" for the width √α of the certified optimality gap, whose maximiser is the point
-            that keeps the gap from closing; "calibrated" for the width at which μ + √β σ is as high as f can still
-            be (docs/theory.md, What is left, counted). Where the kernel's slopes are not known (a surrogate of your
+            that keeps the gap from closing; "calibrated", the default, for the width at which μ + √β σ is as high as f
+            can still be (docs/theory.md, What is left, counted) where kernel and noise are declared, and √β = 2 where
+            they are estimated. Where the kernel's slopes are not known (a surrogate of your
             own on a continuous axis), "theory" leaves out the term for them, and "matched" becomes "theory"; where its
-            posterior knows no derivatives, "calibrated" becomes 4.0.
+            posterior knows no derivatives, "calibrated" is 4.0.
         exceedance: ε in the objective's units: every other point is the maximiser of a posterior path that beats the
             best trial by more than that, as long as one of 64 does. It looks where something better may be, as often
             as the model thinks so; the other points are those of `beta`. "rule" takes the ε that `ask` is given,
@@ -60,7 +61,7 @@ class GPUCB:
         space: Space,
         *,
         direction: Direction = "maximize",
-        beta: Beta = 4.0,
+        beta: Beta = "calibrated",
         exceedance: float | Literal["rule"] | None = "rule",
         surrogate: Surrogate | None = None,
         n_initial: int = 5,
@@ -281,7 +282,7 @@ class GPUCB:
 
 def check_search(
     *,
-    beta: object = 4.0,
+    beta: object = "calibrated",
     exceedance: object = None,
     surrogate: object = None,
     n_initial: object = 5,

@@ -25,7 +25,7 @@ from regretstop.spaces import Space, sobol_points
 # the rules; a rule uses its own δ. It changes where the sampler looks, never what a certificate says.
 _DELTA = 0.05
 _N_L = 10.0
-# √β where no maxima can be counted, two deviations, and the least that is worth a search.
+# √β where no maxima can be counted or hyperparameters are estimated, and the least that is worth a search.
 _DEFAULT_WIDTH, _LEAST_WIDTH = 2.0, 0.1
 _WIDTH_ROUNDS = 3
 
@@ -85,7 +85,9 @@ def _calibrated(model: SearchModel, snapshot: Snapshot) -> tuple[Array, float]:
     chooser = model.chooser
     width = _DEFAULT_WIDTH
     seen = replace(snapshot, model=snapshot.model.among((chooser,)))
-    if snapshot.obstacle is None and counting_obstacle(seen) is None:
+    # Where hyperparameters are estimated a search ends only if two deviations agree: their maximiser keeps it open.
+    is_known = snapshot.model.guarantee == "theorem"
+    if is_known and snapshot.obstacle is None and counting_obstacle(seen) is None:
         highest = likely_optimum(seen, _DELTA)
         # Each maximiser of the width before has a smaller one, until they agree (Dinkelbach 1967).
         for _ in range(_WIDTH_ROUNDS):

@@ -100,13 +100,13 @@ def _left(certificate: Statement, epsilon: str) -> list[str]:
     left = certificate.left
     if left is None:
         return []
-    how = (
-        "at most, by the local maxima that are expected" if left.n_paths is None else f"{left.n_paths} posterior paths"
-    )
-    # An integral, and samples of the hyperparameters, are not known to more.
-    tiny = left.n_paths is None and left.probability < _LEAST_COUNTED
-    said = f"below {_LEAST_COUNTED:g}" if tiny else f"{left.probability:.2g}"
-    return [f"Estimated probability that something better by more than {epsilon} remains: {said} ({how})."]
+    said = f"{left.probability:.2g} ({left.n_paths} posterior paths)"
+    if left.n_paths is None:
+        # An integral, and samples of the hyperparameters, are not known to more.
+        is_tiny = left.probability < _LEAST_COUNTED
+        said = f"below {_LEAST_COUNTED:g}" if is_tiny else f"at most {left.probability:.2g}"
+        said += ", by the local maxima that are expected"
+    return [f"Estimated probability that something better by more than {epsilon} remains: {said}."]
 
 
 def _risk(certificate: Statement) -> list[str]:
@@ -119,12 +119,15 @@ def _risk(certificate: Statement) -> list[str]:
         (risk.model_risk, "left by the model"),
         (risk.test_risk, f"for {risk.schedule}" if risk.simultaneous else "for the test that ends the search"),
     )
-    parts = [f"{rounded(share)} {words}" for share, words in shares if share]
+    spent = [(share, words) for share, words in shares if share]
     if risk.simultaneous:
         this = f"this was test {certificate.test} with {rounded(risk.risk)}; {rounded(risk.spent)} spent so far"
     else:
         this = f"{risk.schedule}; this was test {certificate.test}"
-    return [f"Risk: δ = {certificate.delta:.4g} = {' + '.join(parts)}; {this}."]
+    # What is all of δ is not said twice.
+    parts = [words if len(spent) == 1 else f"{rounded(share)} {words}" for share, words in spent]
+    equals = "= " if len(spent) > 1 else ""
+    return [f"Risk: δ = {certificate.delta:.4g} {equals}{' + '.join(parts)}; {this}."]
 
 
 def _gap_statement(certificate: Statement) -> str:

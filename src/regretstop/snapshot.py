@@ -1,7 +1,6 @@
 """What a stopping rule sees: the fitted model and the data at one moment."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -44,8 +43,6 @@ class FittedModel:
         scale: One standardised unit, in the objective's units.
         sampling: How the hyperparameter samples came about; None where there are none.
         check: How well earlier values were predicted before they were seen; None where that was not checked.
-        over_samples: Returns the model over samples of the hyperparameters, where this one is at their mode; None
-            where that is not so.
     """
 
     guarantee: Literal["theorem", "model"]
@@ -54,12 +51,11 @@ class FittedModel:
     scale: float = 1.0
     sampling: SamplingReport | None = None
     check: ModelCheck | None = None
-    over_samples: "Callable[[], FittedModel] | None" = None
 
     @classmethod
     def of(cls, model: SearchModel, guarantee: Literal["theorem", "model"]) -> "FittedModel":
         """Return what a rule sees of a fit with its searches."""
-        fit, doubt = model.fit, model.over_samples
+        fit = model.fit
         return cls(
             guarantee=guarantee,
             posteriors=fit.posteriors,
@@ -67,8 +63,12 @@ class FittedModel:
             scale=fit.data.scale,
             sampling=fit.sampling,
             check=fit.check,
-            over_samples=None if doubt is None else lambda: cls.of(doubt(), guarantee),
         )
+
+    @property
+    def is_at_mode(self) -> bool:
+        """Whether hyperparameters were estimated, and not sampled."""
+        return self.guarantee == "model" and len(self.posteriors) == 1
 
     def among(self, maximizers: tuple[Maximizer, ...]) -> "FittedModel":
         """Return the model with other maximizers, and the posteriors that are theirs."""

@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks import doubt, records
 from benchmarks.objectives import shekel
+from benchmarks.sections import doubt as section
 
 
 @pytest.mark.parametrize(("name", "share"), [("priors, d = 2", None), ("GP 3e-3, d = 2", None), ("step", 0.05)])
@@ -50,3 +51,27 @@ def test_shekels_deepest_hole() -> None:
     assert at_best == pytest.approx(problem.optimum, abs=1e-4)
     rng = np.random.default_rng(0)
     assert all(problem.objective(problem.space.decode(rng.random(4))) > problem.optimum for _ in range(100))
+
+
+def test_the_section_by_hand() -> None:
+    """Two draws and a step: one is stopped by all, one by none; the step falsely by two, early."""
+
+    def record(problem: str, share: float | None, said: list[dict[str, object]]) -> dict[str, object]:
+        return {"problem": problem, "share": share, "seed": 0, "epsilon": 0.1, "said": said}
+
+    records = [
+        record("priors, d = 2", None, [{"n": n, "UCBbr": [0.5 - 0.1 * n, 0.0, 0.1]} for n in (1, 2)]),
+        record("priors, d = 2", None, [{"n": 7, "UCBbr": [None, 0.0, 0.1]}]),
+        record(
+            "step", 0.05, [{"n": 9, "UCBbr": [0.05, 0.2, 0.1], "mode": [0.04, 0.2, 0.1], "samples": [0.2, 0.2, 0.1]}]
+        ),
+    ]
+    stops = section.stopped(records)
+    assert stops["stop"].tolist() == [float("inf")] * 6 + [9, 9, float("inf")]
+    assert stops["false"].tolist() == [False] * 6 + [True, True, False]
+    records[0]["said"] = [{"n": 2, **{rule: [0.05, 0.02, 0.0] for rule in section.RULES}}]
+    groups = section.groups_of(section.stopped(records))
+    assert groups["group"].unique().tolist() == ["draws of the model's priors", "step"]
+    assert groups["stopped"].tolist() == [1, 1, 1, 1, 1, 0]
+    assert groups["false"].tolist() == [0, 0, 0, 1, 1, 0]
+    assert groups["median evaluations"].tolist()[3:] == [9.0, 9.0, float("inf")]

@@ -6,9 +6,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from benchmarks import misspecified, paths, records, second_opinion
+from benchmarks import misspecified, paths, records
 from benchmarks.objectives import Problem, cube
-from benchmarks.outcomes import outcomes
 from benchmarks.sections import misspecified as section
 from benchmarks.sections.section import Section
 
@@ -138,25 +137,3 @@ def test_other_points_are_compared_on_the_same_problems_and_seeds(
     counts = said.tables["misspecified"]
     counts = counts[counts["rule"].eq("UCBbr") & counts["check"].eq("inflated") & counts["problem"].eq("all")]
     assert counts.groupby("points", sort=False)["searches"].first().to_dict() == {"exceedance": 2, "√β = 2": 2}
-
-
-def test_a_stop_at_the_mode_is_confirmed_by_the_samples() -> None:
-    """The mode is below ε from 12 on, falsely there; over the samples 0.06 is left at 16, and nothing at 20."""
-    mode = record(0, FALSE | {"regrets": [2.0, 0.2, 0.05, 0.0]}, problem="step")
-    samples = record(0, SILENT, treatment="posterior", problem="step")
-    samples["rules"]["probability left 0.1"] = {"bounds": [1.0, 0.5, 0.06, 0.0], "regrets": [0.0] * 4}
-    confirmed = [second_opinion.confirmed((mode, samples), level) for level in (0.5, 0.1, 0.05, 0.0)]
-    assert outcomes(confirmed, ["UCBbr"])["stop"].tolist() == [12, 16, 20, 20]
-
-    assert second_opinion.counts_of([], []).empty
-    elsewhere = mode | {"seed": 1}, samples | {"seed": 1, "regrets": [1.0] * 20}
-    counts = second_opinion.counts_of([], [mode, samples, *elsewhere])
-    assert set(counts["searches by"]) == {"step, ε = 1 %"}
-    assert counts[["searches", "stopped", "false", "median stop"]].values.tolist() == [
-        [1, 1, 1, 12.0],
-        [1, 1, 0, 16.0],
-        [1, 1, 0, 20.0],
-        [1, 1, 0, 20.0],
-        [1, 0, 0, float("inf")],
-    ]
-    assert "step, ε = 1 %: 1/1, 1 → 1/1, 0" in second_opinion.words(counts)

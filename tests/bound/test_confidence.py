@@ -237,7 +237,7 @@ def test_an_integer_axis_counts_by_the_smaller_of_values_and_cells(lengthscale: 
     optimizer = GPUCB(space, seed=0, **declared(space, lengthscale=lengthscale, noise_std=0.01))
     for n in range(0, 10_000, 700):
         optimizer.tell({"n": n}, math.sin(n / 3000.0))
-    n_grid = math.exp(float(optimizer.certificate(OptimalityGap(0.1)).terms["log_n_grid"]))
+    n_grid = math.exp(float(optimizer.certificate(OptimalityGap(0.1, beta="grid")).terms["log_n_grid"]))
     assert n_grid == pytest.approx(10_000.0) if exact else 100.0 < n_grid < 2_000.0
 
 

@@ -423,7 +423,7 @@ def test_one_value_that_differs_is_no_trouble(treatment: str, at: int, n_residua
 SQUARE = Space({"x": Float(0, 1), "y": Float(0, 1)})
 RULES: dict[str, Rule] = {
     "UCBbr": UCBbr(0.1),
-    "gap": OptimalityGap(0.1),
+    "gap": OptimalityGap(0.1, beta="grid"),
     "calibrated gap": OptimalityGap(0.1, beta=4.0),
     "PRB": PRB(20.0),
     "DeltaCB": DeltaCB(0.1),

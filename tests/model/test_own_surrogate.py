@@ -26,7 +26,7 @@ from regretstop.model import Fit, GaussianProcess, Posterior
 from tests.changes import changed
 from tests.histories import FINITE, INFINITE, SPACES, random_history
 
-RULES = [UCBbr(0.1), OptimalityGap(0.1), UCBbr(0.1, a=1.0, b=2.0)]
+RULES = [UCBbr(0.1), OptimalityGap(0.1, beta="grid"), UCBbr(0.1, a=1.0, b=2.0)]
 each_rule = pytest.mark.parametrize("rule", RULES, ids=["UCBbr", "OptimalityGap", "UCBbr with a and b"])
 each_beta = pytest.mark.parametrize("beta", [4.0, "theory", "matched"])
 
@@ -98,7 +98,7 @@ def test_a_finite_space_needs_no_slope(name: str, rule: Rule, beta: Any) -> None
     known = history.told(beta=beta, surrogate=GaussianProcess())
     unknown = history.told(beta=beta, surrogate=Unknown())
     assert unknown.certificate(rule) == without_paths(known.certificate(rule))
-    assert math.isfinite(unknown.certificate(OptimalityGap(0.1)).bound)
+    assert math.isfinite(unknown.certificate(OptimalityGap(0.1, beta="grid")).bound)
     assert unknown.ask() == known.ask()
 
 

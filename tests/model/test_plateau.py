@@ -132,7 +132,7 @@ def test_the_search_leaves_the_plateau(f: Callable[[float], Any], penalty: float
     values = sign * values_of(optimizer)
     assert np.min(values) < 0.01
     assert np.mean(values[6:] >= penalty) <= 0.5
-    certificate = optimizer.certificate(OptimalityGap(1e-9))
+    certificate = optimizer.certificate(OptimalityGap(1e-9, beta="grid"))
     assert certificate.bound < 20.0
     assert "noise" not in certificate.reason
     if np.sum(values == penalty) == np.sum(values >= penalty) >= 3:
@@ -186,7 +186,8 @@ def test_the_edge_of_a_plateau_is_not_called_noise() -> None:
 
 
 @pytest.mark.parametrize(
-    "rule", [UCBbr(0.5), OptimalityGap(0.5), OptimalityGap(0.5, beta=4.0), DeltaCB(0.5), DeltaES(0.5), PRB(0.5)]
+    "rule",
+    [UCBbr(0.5), OptimalityGap(0.5, beta="grid"), OptimalityGap(0.5, beta=4.0), DeltaCB(0.5), DeltaES(0.5), PRB(0.5)],
 )
 @settings(max_examples=4, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 4))
@@ -223,4 +224,4 @@ def test_a_declared_kernel_has_its_penalty_named_too() -> None:
     for i in range(12):
         params = {"x": i / 6 - 0.9, "y": math.sin(i)}
         optimizer.tell(params, half(1e3)(params))
-    assert "values are the same worst value 1000" in optimizer.certificate(OptimalityGap(0.1)).reason
+    assert "values are the same worst value 1000" in optimizer.certificate(OptimalityGap(0.1, beta="grid")).reason

@@ -132,7 +132,7 @@ def search_of(seed: int, treatment: str = "fixed") -> GPUCB:
 def check_bound(seed: int) -> None:
     """The certified gap is that of exact arithmetic with the same widths, or larger."""
     optimizer = search_of(seed)
-    certificate, snapshot = optimizer.certificate(OptimalityGap(1e-2)), optimizer.snapshot()
+    certificate, snapshot = optimizer.certificate(OptimalityGap(1e-2, beta="grid")), optimizer.snapshot()
     assert np.isfinite(certificate.bound)
     exact = exact_of(snapshot.model.posteriors[0], 0.0)
     mean, std = exact.mean_std(np.linspace(0.0, 1.0, 25)[:, None])
@@ -163,9 +163,9 @@ def test_no_bound_is_below_the_exact_one_in_thousands_of_searches(first: int) ->
 def test_the_false_theorem_is_none() -> None:
     """Exact arithmetic allows 2.4 more than trial 10 where tests share δ; the bound was 0.0066, and a theorem."""
     optimizer = search_of(3258)
-    certificate = optimizer.certificate(OptimalityGap(1e-2, simultaneous=True))
+    certificate = optimizer.certificate(OptimalityGap(1e-2, simultaneous=True, beta="grid"))
     assert certificate.bound > 1.0
-    assert 0.1 < optimizer.certificate(OptimalityGap(1e-2)).bound < certificate.bound
+    assert 0.1 < optimizer.certificate(OptimalityGap(1e-2, beta="grid")).bound < certificate.bound
     assert certificate.noise.jitter_std > 0.0
     assert "rounding" in str(certificate)
 
@@ -227,6 +227,6 @@ def test_a_search_under_such_a_kernel_gets_no_bound_and_the_reason() -> None:
     )
     for x in (0.0, 0.2, 0.9, 1.0):
         optimizer.tell({"x": x}, x)
-    certificate = optimizer.certificate(OptimalityGap(0.1))
+    certificate = optimizer.certificate(OptimalityGap(0.1, beta="grid"))
     assert np.isinf(certificate.bound)
     assert certificate.reason.startswith("the model could not be computed: ")

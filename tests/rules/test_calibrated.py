@@ -90,27 +90,37 @@ def test_samples_are_averaged_over() -> None:
     assert 0.0 < sampled.bound < math.inf
 
 
-def test_the_mode_ends_no_search_alone() -> None:
-    """Where it would, samples of the hyperparameters are asked, and theirs is the certificate."""
+def test_the_count_at_the_mode_ends_no_search_alone() -> None:
+    """Where it would, the paper's experiment is asked, and the larger bound is the certificate's."""
     history = random_history(SQUARE, 20, seed=3)
-    by_mode = history.told(beta="calibrated", **estimated())
-    by_samples = history.told(beta="calibrated", **estimated(hyperparameters="posterior", n_samples=32))
-    averaged = by_samples.certificate(UCBbr(0.1)).bound
-    at_mode = counted_gap(by_mode.snapshot(), 0.05, 0.1).bound * by_mode.snapshot().model.scale
-    assert at_mode < 0.8 * averaged  # the mode is surer
-    between = by_mode.certificate(UCBbr(1.1 * at_mode))
+    optimizer = history.told(beta="calibrated", **estimated())
+    experiment = history.told(beta=4.0, **estimated()).certificate(UCBbr(0.1))
+    snapshot = optimizer.snapshot()
+    counted = counted_gap(snapshot, 0.05, 0.1).bound * snapshot.model.scale
+    assert 1.3 * counted < experiment.bound
+    between = optimizer.certificate(UCBbr(1.2 * counted))
     assert not between.stop
-    assert between.model is not None
-    assert between.model.n_samples == 32
-    assert at_mode < between.bound
-    # Far from a stop nobody asks them.
-    far = by_mode.certificate(UCBbr(0.5 * at_mode))
-    assert far.model is not None
-    assert far.model.n_samples == 1
-    both = by_mode.certificate(UCBbr(2.0 * averaged))
+    assert between.bound == pytest.approx(experiment.bound, rel=0.01)
+    assert between.optimality_gap < 1.2 * counted  # what is proved stands beside it
+    assert between.guarantee == "model"
+    assert "at √β = 2 still so much is open" in between.reason
+    both = optimizer.certificate(UCBbr(1.1 * experiment.bound))
     assert both.stop
-    assert both.model is not None
-    assert both.model.n_samples == 32
+    assert both.bound == both.optimality_gap
+    far = optimizer.certificate(UCBbr(0.5 * counted))  # nobody asks it
+    assert "two_deviations" not in far.terms
+
+
+def test_values_that_differ_by_less_than_epsilon_say_nothing_yet() -> None:
+    few, many = (random_history(SQUARE, n, seed=3) for n in (10, 20))
+    spread = max(few.values) - min(few.values)
+    for rule in (UCBbr, OptimalityGap):
+        said = few.told(**estimated()).certificate(rule(1.01 * spread))
+        assert math.isinf(said.bound)
+        assert "fewer than 20 observations do not tell" in said.reason
+        assert math.isfinite(few.told(**estimated()).certificate(rule(0.99 * spread)).bound)
+        assert math.isfinite(few.told(**declared(SQUARE)).certificate(rule(10.0 * spread)).bound)
+        assert many.told(**estimated()).certificate(rule(10.0 * spread)).stop
 
 
 def test_the_gap_can_be_counted_whatever_chooses_the_points() -> None:
@@ -140,8 +150,10 @@ def test_all_certificates_at_once_cost_more(space: Space) -> None:
 def test_a_surrogate_without_derivatives_says_so_and_searches_on() -> None:
     optimizer = random_history(SQUARE, 12, seed=0).told(beta="calibrated", surrogate=Unknown())
     certificate = optimizer.certificate(UCBbr(0.1))
-    assert math.isinf(certificate.bound)
-    assert "derivatives" in certificate.reason
+    assert math.isfinite(certificate.bound)
+    assert certificate.guarantee == "heuristic"
+    assert "without a proof, since the surrogate's posterior knows no derivatives" in certificate.reason
+    assert "derivatives" in optimizer.certificate(OptimalityGap(0.1)).reason
     assert SQUARE.contains(optimizer.ask())
 
 
@@ -149,8 +161,9 @@ def test_more_parameters_than_can_be_counted_are_searched_all_the_same() -> None
     space = Space({f"x{j}": Float(0, 1) for j in range(21)})
     optimizer = random_history(space, 30, seed=0).told(beta="calibrated", **declared(space))
     certificate = optimizer.certificate(UCBbr(0.1))
-    assert math.isinf(certificate.bound)
+    assert certificate.guarantee == "heuristic"
     assert "at most 20 numeric parameters, and there are 21" in certificate.reason
+    assert math.isinf(optimizer.certificate(OptimalityGap(0.1)).bound)
     assert space.contains(optimizer.ask())
 
 

@@ -165,7 +165,7 @@ EPSILON = 0.3
 
 def count_stops(case: Case, n: int, lengthscale: float = LENGTHSCALE) -> dict[str, tuple[int, int]]:
     """Return how many of n searches each rule ended, and how many of these falsely; every search is looked at alone."""
-    rules = {"UCBbr": UCBbr(EPSILON, DELTA), "OptimalityGap": OptimalityGap(EPSILON, DELTA)}
+    rules = {"UCBbr": UCBbr(EPSILON, DELTA), "OptimalityGap": OptimalityGap(EPSILON, DELTA, beta="grid")}
     counts = dict.fromkeys(rules, (0, 0))
     options = declared(case.space, kernel=case.kernel, lengthscale=lengthscale, noise_std=NOISE_STD)
     for seed, objective in enumerate(case.draw(case.space, case.kernel, n, np.random.default_rng(7))):
@@ -252,7 +252,7 @@ def test_one_certificate_is_nearly_tight_on_two_points() -> None:
     optimizer = GPUCB(space, seed=0, **declared(space, noise_std=1e-3))  # categories at 1/ℓ: nearly independent
     for _ in range(3):
         optimizer.tell({"c": "seen"}, 0.0)
-    bound = optimizer.certificate(OptimalityGap(0.1, delta)).bound
+    bound = optimizer.certificate(OptimalityGap(0.1, delta, beta="grid")).bound
     rho = float(oracle.matern52(np.array([1.0 / 0.3**2]))[0])
     unseen = math.sqrt(1.0 - rho**2) * rng.standard_normal(20_000)
     failures = int(np.sum(np.maximum(unseen, 0.0) > bound))

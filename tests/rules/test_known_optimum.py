@@ -29,7 +29,7 @@ from tests.histories import FINITE, History, declared, estimated
 EPSILON = 1e-12
 OF_REGRET: dict[str, Rule] = {
     "UCBbr": UCBbr(EPSILON),
-    "gap": OptimalityGap(EPSILON),
+    "gap": OptimalityGap(EPSILON, beta="grid"),
     "calibrated gap": OptimalityGap(EPSILON, beta=4.0),
     "PRB": PRB(EPSILON),
     "DeltaCB": DeltaCB(EPSILON),
@@ -87,7 +87,9 @@ def test_not_before_the_last_point(rule: Rule) -> None:
 @pytest.mark.parametrize("noise_std", ["learned", 1e-6])
 def test_with_noise_it_is_what_it_was(noise_std: Any) -> None:
     certificate = (
-        whole(FINITE["a table"]).told(surrogate=GaussianProcess(noise_std=noise_std)).certificate(OptimalityGap(1e-3))
+        whole(FINITE["a table"])
+        .told(surrogate=GaussianProcess(noise_std=noise_std))
+        .certificate(OptimalityGap(1e-3, beta="grid"))
     )
     assert certificate.bound > 0.0
     assert certificate.guarantee == "model"
@@ -99,8 +101,10 @@ def test_values_that_contradict_the_declaration_are_not_believed() -> None:
     again = dataclasses.replace(history, params=[*history.params, history.params[0]])
     same = again.with_values([*history.values, history.values[0]])
     other = again.with_values([*history.values, history.values[0] + 0.1])
-    assert same.told(surrogate=GaussianProcess(noise_std=0.0)).certificate(OptimalityGap(1e-3)).bound == 0.0
-    contradicted = other.told(surrogate=GaussianProcess(noise_std=0.0)).certificate(OptimalityGap(1e-3))
+    assert (
+        same.told(surrogate=GaussianProcess(noise_std=0.0)).certificate(OptimalityGap(1e-3, beta="grid")).bound == 0.0
+    )
+    contradicted = other.told(surrogate=GaussianProcess(noise_std=0.0)).certificate(OptimalityGap(1e-3, beta="grid"))
     assert (contradicted.guarantee, contradicted.maximum) == ("model", "enumerated")
 
 
@@ -109,9 +113,9 @@ def test_a_point_outside_the_space_or_between_its_values_is_not_one_of_it() -> N
     optimizer = GPUCB(space, surrogate=GaussianProcess(noise_std=0.0), seed=0)
     for n, value in [(0, 0.1), (1, 0.3), (2, 0.2), (2.5, 7.0), (9, 9.0)]:
         optimizer.tell({"n": n}, value)
-    assert optimizer.certificate(OptimalityGap(1e-3)).bound > 0.0
+    assert optimizer.certificate(OptimalityGap(1e-3, beta="grid")).bound > 0.0
     optimizer.tell({"n": 3}, 0.0)
-    certificate = optimizer.certificate(OptimalityGap(1e-3))
+    certificate = optimizer.certificate(OptimalityGap(1e-3, beta="grid"))
     assert (certificate.bound, certificate.incumbent, certificate.incumbent_value) == (0.0, 1, 0.3)
 
 
@@ -139,7 +143,7 @@ def test_what_bounds_no_regret_is_left_alone(rule: Rule) -> None:
 @pytest.mark.parametrize("schedule", [Every(7), Every()])
 def test_a_test_that_is_not_due_is_not_needed_and_one_between_tests_waits(schedule: Every) -> None:
     history = whole(FINITE["twelve integers"])
-    rule = OptimalityGap(EPSILON, schedule=schedule)
+    rule = OptimalityGap(EPSILON, schedule=schedule, beta="grid")
     optimizer = history.told(surrogate=GaussianProcess(noise_std=0.0))
     waits = schedule.m == 7  # the test at 7 is the last one that is due
     assert (optimizer.certificate(rule).bound > 0.0) == waits

@@ -26,7 +26,6 @@ from regretstop.rules import probability_left
 from regretstop.rules._remaining import path_gaps
 from regretstop.search import Maximizer
 from regretstop.snapshot import Snapshot
-from regretstop.statement import ProbabilityLeft
 from tests.changes import with_model
 from tests.effort import examples
 from tests.histories import FINITE, SPACES, History, declared, histories, options_of, random_history
@@ -82,9 +81,9 @@ def test_two_points_by_hand(noise: float, epsilon: float) -> None:
     assert np.all(gaps >= 0.0)
     assert np.mean(gaps == 0.0) == pytest.approx(NORMAL.cdf(-mean / std), abs=0.05)
     left: Any = probability_left(snapshot, 0, epsilon)
-    assert left.n_paths == 64
-    # 64 paths share one set of frequencies, whose variances may be off by some 20 %.
-    assert left.probability == pytest.approx(exact, abs=5.0 * standard_error(exact, 64) + 0.1 * exact)
+    assert left.n_paths is None
+    # Counted between the two points as well: an upper bound.
+    assert 0.95 * exact < left.probability < min(2.0 * exact + 0.05, 1.0)
 
 
 def brute_force(history: History, epsilon: float, options: dict[str, Any]) -> tuple[Snapshot, int, np.ndarray]:
@@ -215,7 +214,7 @@ def test_a_larger_epsilon_stops_no_later(history: History, treatment: str, log_e
 @few
 @given(histories(), st.sampled_from(["fixed", "map"]))
 def test_the_same_data_give_the_same_certificate(history: History, treatment: str) -> None:
-    rules = (PRB(0.3), UCBbr(0.3), OptimalityGap(0.3), OptimalityGap(0.3, beta=4.0))
+    rules = (PRB(0.3), UCBbr(0.3), OptimalityGap(0.3, beta="grid"), OptimalityGap(0.3, beta=4.0))
     one, other = (history.told(**options_of(treatment, history.space)) for _ in range(2))
     first = [one.certificate(rule) for rule in rules]
     assert [other.certificate(rule) for rule in reversed(rules)] == first[::-1]
@@ -251,9 +250,10 @@ def test_several_posteriors_give_equal_shares() -> None:
         maximizers=(*known.model.maximizers, *other.model.maximizers),
     )
     top = int(np.argmax(known.data.values))
-    assert probability_left(known, top, 0.1) == ProbabilityLeft(probability=0.0, n_paths=64)
-    assert probability_left(other, top, 0.1) == ProbabilityLeft(probability=1.0, n_paths=64)
-    assert probability_left(both, top, 0.1) == ProbabilityLeft(probability=0.5, n_paths=64)
+    for snapshot, probability in ((known, 0.0), (other, 1.0), (both, 0.5)):
+        left = probability_left(snapshot, top, 0.1)
+        assert left is not None
+        assert left.probability == pytest.approx(probability, abs=0.01)
     three = with_model(
         both,
         posteriors=(*both.model.posteriors, *known.model.posteriors),

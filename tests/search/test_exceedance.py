@@ -128,10 +128,10 @@ def test_the_epsilon_that_it_is_asked_with_counts_by_the_rule_only(
 @pytest.mark.parametrize(
     ("rule", "options", "sought"),
     [
-        (OptimalityGap(0.01), {}, 0.01),
-        (OptimalityGap(0.01), {"exceedance": None}, None),
-        (OptimalityGap(0.01), {"exceedance": 0.1}, 0.1),
-        (OptimalityGap(0.01), {"beta": "matched"}, None),
+        (OptimalityGap(0.01, beta="grid"), {}, 0.01),
+        (OptimalityGap(0.01, beta="grid"), {"exceedance": None}, None),
+        (OptimalityGap(0.01, beta="grid"), {"exceedance": 0.1}, 0.1),
+        (OptimalityGap(0.01, beta="grid"), {"beta": "matched"}, None),
         (AcquisitionThreshold(1e-9), {}, None),
     ],
 )

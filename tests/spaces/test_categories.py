@@ -31,7 +31,7 @@ ENUMERATED = {
 SEARCHED = {"a line and categories": Space({"x": Float(0, 1), "c": Categorical(["a", "b", "c"])})}
 RULES: list[Rule] = [
     UCBbr(0.5),
-    OptimalityGap(0.5),
+    OptimalityGap(0.5, beta="grid"),
     OptimalityGap(0.5, beta=4.0),
     DeltaCB(0.5),
     DeltaES(0.5),
@@ -78,7 +78,7 @@ def test_on_a_searched_space_they_are_the_same_up_to_the_search(
     histories: tuple[History, History], treatment: str, beta: Any
 ) -> None:
     """Candidates are Sobol points, whose categories go by number: the ascent begins elsewhere."""
-    for one, other in pairs(histories, treatment, beta, [UCBbr(0.5), OptimalityGap(0.5)]):
+    for one, other in pairs(histories, treatment, beta, [UCBbr(0.5), OptimalityGap(0.5, beta="grid")]):
         assert other.incumbent == one.incumbent
         assert other.bound == pytest.approx(one.bound, rel=1e-3)
         assert other.optimality_gap == pytest.approx(one.optimality_gap, rel=1e-3)
@@ -88,7 +88,7 @@ def test_on_a_searched_space_they_are_the_same_up_to_the_search(
 @given(shuffled(ENUMERATED), treatments)
 def test_paths_are_other_draws_of_the_same_model(histories: tuple[History, History], treatment: str) -> None:
     """Frequencies are drawn column by column, so what is counted on paths differs as it does with another seed."""
-    rule = OptimalityGap(0.2)
+    rule = OptimalityGap(0.2, beta="grid")
     ((one, other),) = pairs(histories, treatment, 4.0, [rule])
     n = int(one.left.n_paths)
     assert n == other.left.n_paths == 64

@@ -120,6 +120,6 @@ def test_a_history_in_numpy_is_the_history() -> None:
         kinds = {**KINDS, "flag": np.asarray}
         other.tell({name: kinds[name](v) for name, v in params.items()}, value)
     assert all(SPACE.contains(o.params) for o in other.history)
-    certificates = [optimizer.certificate(OptimalityGap(0.1)) for optimizer in (one, other)]
+    certificates = [optimizer.certificate(OptimalityGap(0.1, beta="grid")) for optimizer in (one, other)]
     assert certificates[0] == certificates[1]
     assert one.ask() == other.ask()

@@ -3,7 +3,7 @@
 In come a posterior deviation, a space and δ; out goes an upper bound on the regret, in units of the prior deviation.
 """
 
-from regretstop.bound._counted import count_left, likely_level
+from regretstop.bound._counted import count_above, count_left, likely_level
 from regretstop.bound._grid import Array, grid_for, grids_of
 from regretstop.bound._maxima import ExpectedMaxima
 from regretstop.bound._paper import RegretBound, Theorem, instantaneous_regret_bound, theory_sqrt_beta
@@ -20,6 +20,7 @@ __all__ = [
     "RiskLedger",
     "Theorem",
     "Widths",
+    "count_above",
     "count_left",
     "grid_for",
     "grids_of",

@@ -22,6 +22,8 @@ _IS_FAR = 1.5
 # missed would not be seen to be.
 _SUITS, _FARTHEST = 1.25, 5.0
 _ROUNDS = 6
+# In prior deviations: so high nothing is left, and squares are finite.
+_HIGHEST = 1e100
 # Of the search for a level: how exact it is, and by how much the level changes until it is passed.
 _ROUGH, _PRECISION, _STEP = 0.1, 0.01, 1.5
 
@@ -53,6 +55,7 @@ def count_left(maxima: Sequence[ExpectedMaxima], delta: float, log_share: float,
         epsilon: In their units. A bound is not looked for below a fifth of it.
     """
     log_risk = math.log(_COUNTING * delta / 2) + log_share  # of two counts at most
+    epsilon = min(epsilon, _HIGHEST * max(each.prior_std for each in maxima))
     # Many posteriors are asked about one level, ε. One is asked for the level, wherever it is.
     levels = [epsilon] if len(maxima) > 1 else [likely_level(maxima, delta, epsilon), epsilon]
     is_far = not epsilon / _IS_FAR <= levels[0] <= epsilon * _IS_FAR
@@ -67,6 +70,12 @@ def count_left(maxima: Sequence[ExpectedMaxima], delta: float, log_share: float,
         levels, n_replicates = [likely, epsilon], _replicates(maxima, _NEAR) * _MORE
     above, error, _ = mean_of_capped(counts(epsilon))
     return Left(max(bound, min(levels) / _SUITS), above, error, n_replicates * N_CHOSEN)
+
+
+def count_above(maxima: Sequence[ExpectedMaxima], level: float) -> float:
+    """Return how many maxima above a level are expected, at most 1 under each posterior, in the mean; an estimate."""
+    level = min(level, _HIGHEST * max(each.prior_std for each in maxima))
+    return mean_of_capped([each.sample([level], _replicates(maxima, _FAR)).counts(level) for each in maxima])[0]
 
 
 def likely_level(maxima: Sequence[ExpectedMaxima], delta: float, epsilon: float = math.inf) -> float:

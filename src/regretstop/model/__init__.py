@@ -18,7 +18,7 @@ from regretstop.model._linalg import MOST_ROUNDING, jitters
 from regretstop.model._model_check import ModelCheck
 from regretstop.model._paths import Paths
 from regretstop.model._plateau import Plateau, all_equal, plateau_of
-from regretstop.model._posterior import at_least_the_floor, variance_floor
+from regretstop.model._posterior import GaussianProcessPosterior, at_least_the_floor, variance_floor
 from regretstop.model._protocols import Fit, HasJets, HasPaths, Posterior, Revisable, Surrogate, Treatment
 from regretstop.model._repeats import merge_duplicates, take_back
 from regretstop.model._sampling import SamplingReport
@@ -34,6 +34,7 @@ __all__ = [
     "Embedding",
     "Fit",
     "GaussianProcess",
+    "GaussianProcessPosterior",
     "HasJets",
     "HasPaths",
     "HyperparameterDensity",

@@ -199,7 +199,7 @@ class Rule(ABC):
             risk=risk,
             model=snapshot.model.report(),
             noise=noise or snapshot.model.noise(),
-            left=left or probability_left(snapshot, found.incumbent, self.epsilon),
+            left=left or probability_left(snapshot, found.incumbent, self.epsilon, gap),
         )
 
 

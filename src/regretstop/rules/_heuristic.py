@@ -27,6 +27,6 @@ class Heuristic(Rule):
     def _assess(self, snapshot: Snapshot) -> Certificate:
         """Return the certificate where there is no obstacle."""
         found = self.estimate(snapshot)
-        gap = gap_beside(snapshot, self.delta)
+        gap = gap_beside(snapshot, self.delta, self.epsilon, found.incumbent)
         reason = found.reason or verdict(found.bound, self.epsilon, self.subject)
         return self._certificate(snapshot, replace(found, reason=reason), gap, guarantee="heuristic")

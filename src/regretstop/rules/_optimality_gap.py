@@ -6,8 +6,8 @@ from typing import Literal
 
 from regretstop.bound import UNKNOWN_SLOPES, ledger_for
 from regretstop.certificate import Certificate
-from regretstop.checks import check_between
-from regretstop.gap import calibrated_gap, certified_gap, counting_obstacle
+from regretstop.checks import check_between, check_number_or
+from regretstop.gap import calibrated_gap, certified_gap, counting_obstacle, gap_beside
 from regretstop.rules._base import Estimate
 from regretstop.rules._ledger import LedgerRule, risk_spent
 from regretstop.snapshot import Snapshot
@@ -15,36 +15,40 @@ from regretstop.snapshot import Snapshot
 
 @dataclass(frozen=True)
 class OptimalityGap(LedgerRule):
-    """The certified optimality gap: tighter than the paper's bound, and true for any sampler.
+    """The certified optimality gap: true for any sampler.
+
+    The bound is the least b such that no more than δ local maxima better than x̂ by more than b are expected. That is
+    proved, and needs neither grid nor slopes (docs/theory.md, What is left, counted). Where hyperparameters are
+    estimated, a search ends only if two deviations agree.
+
+    beta="grid" is the older gap, whose widths of several deviations seldom get small within a hundred trials:
 
         f* − f(x̂) ≤ max_x [μ_n(x) + √α σ_n(x)] − [μ_n(x̂) − √η σ_n(x̂)] + h     (docs/theory.md, The optimality gap)
 
-    A proof by a grid needs widths of several deviations, and the bound seldom gets small within a hundred trials. With
-    beta="calibrated" the bound is the least b such that no more than δ maxima better by more than b are expected. That
-    is proved, too, and much smaller (docs/theory.md, What is left, counted). A number for `beta` makes both widths √β
-    and h 0, which is not proved; the certified gap stands beside it.
+    A number for `beta` makes both widths √β and h 0, which is not proved; the certified gap stands beside it.
 
     Args:
         epsilon: ε in the objective's units: stop when the bound falls below it.
         delta: δ in (0, 1).
-        n_L: δ/n_L is kept for the slopes of f; above 1. A finite space keeps nothing.
+        n_L: With beta="grid", δ/n_L is kept for the slopes of f; above 1. A finite space keeps nothing.
         schedule: When tests are made.
         simultaneous: Whether all certificates of a search are to be true at once, at a price in each.
-        beta: "calibrated" to count what is left; β of both widths, such as 4.0 for two deviations; None for those of a
-            grid.
+        beta: "calibrated" to count what is left; "grid" for the widths of a grid; β of both widths, such as 4.0 for
+            two deviations.
 
     Raises:
         ValueError: If an argument is out of its range.
     """
 
     n_L: float = 10.0  # the paper advises 10 or more, Remark 3.5
-    beta: float | Literal["calibrated"] | None = None
+    beta: float | Literal["calibrated", "grid"] = "calibrated"
 
     def __post_init__(self) -> None:
         """Check the arguments."""
         super().__post_init__()
         check_between("n_L", self.n_L, 1)
-        if self.beta is not None and self.beta != "calibrated":
+        check_number_or("beta", self.beta, "calibrated", "grid")
+        if not isinstance(self.beta, str):
             check_between("beta", self.beta, 0)
 
     def obstacle(self, snapshot: Snapshot) -> str | None:
@@ -57,8 +61,8 @@ class OptimalityGap(LedgerRule):
         if self.beta == "calibrated":
             return self._counted(snapshot)
         ledger = ledger_for(snapshot.space, self.delta, self.n_L, simultaneous=self.simultaneous)
-        certified = certified_gap(snapshot, ledger)
-        gap = certified if self.beta is None else calibrated_gap(snapshot, math.sqrt(self.beta))
+        is_proved = self.beta == "grid"
+        gap = certified_gap(snapshot, ledger) if is_proved else calibrated_gap(snapshot, math.sqrt(float(self.beta)))
         if gap is None:
             return self._obstructed(snapshot, UNKNOWN_SLOPES)
         terms = {
@@ -71,7 +75,7 @@ class OptimalityGap(LedgerRule):
         return self._certificate(
             snapshot,
             Estimate(gap.bound * snapshot.model.scale, gap.incumbent, gap.how, terms),
-            certified,
-            guarantee=snapshot.model.guarantee if self.beta is None else "heuristic",
+            gap if is_proved else gap_beside(snapshot, self.delta, self.epsilon, gap.incumbent),
+            guarantee=snapshot.model.guarantee if is_proved else "heuristic",
             risk=risk_spent(snapshot, ledger),
         )

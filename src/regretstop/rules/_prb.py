@@ -81,7 +81,7 @@ class PRB(Rule):
         return self._certificate(
             snapshot,
             found,
-            gap_beside(snapshot, self.delta),
+            gap_beside(snapshot, self.delta, self.epsilon, found.incumbent),
             guarantee="heuristic",
             risk=risk_spent(snapshot, ledger, model_risk=0.5 * self.delta),
             left=ProbabilityLeft(probability=tally.probability_left, n_paths=tally.n_paths),

@@ -1,17 +1,18 @@
-"""What posterior paths say about how much better the optimum is than evaluated trials."""
+"""What is left: how much better the optimum is than evaluated trials, counted or on posterior paths."""
 
 import math
 
 import numpy as np
 
 from regretstop.array import Array
+from regretstop.gap import CountedGap, Gap, counting_obstacle, left_above
 from regretstop.model import HasPaths
 from regretstop.search import maximize_paths
 from regretstop.snapshot import Snapshot
 from regretstop.statement import ProbabilityLeft
 
 NO_PATHS = "the surrogate's posterior cannot be drawn from as functions, which is what this rule counts"
-# For the estimate that every certificate carries: of 64 paths, so of a probability of 5 % to within 0.03 (a deviation).
+# For a certificate that cannot count: of 64 paths, so of a probability of 5 % to within 0.03 (a deviation).
 _N_PATHS, _N_STARTS = 64, 1
 # Relative to ε: no path is climbed for the sake of less. It is about as if ε were larger by so much.
 _TOLERANCE = 1e-3
@@ -68,14 +69,23 @@ def path_gaps(
     return np.hstack(gaps)
 
 
-def probability_left(snapshot: Snapshot, incumbent: int, epsilon: float) -> ProbabilityLeft | None:
-    """Return the estimated probability that something better by more than ε remains; None where there are no paths.
+def probability_left(
+    snapshot: Snapshot, incumbent: int, epsilon: float, gap: Gap | CountedGap | None = None
+) -> ProbabilityLeft | None:
+    """Return the probability that something better by more than ε remains; None where nothing tells.
+
+    Counted where that is possible, which makes it an upper bound, and estimated from posterior paths elsewhere.
 
     Args:
         snapshot: Without an obstacle.
         incumbent: Index of x̂ among the snapshot's points.
         epsilon: ε in the objective's units.
+        gap: Of x̂ where it was counted, which says what is left.
     """
+    if isinstance(gap, CountedGap) and gap.incumbent == incumbent:
+        return ProbabilityLeft(probability=gap.left, n_paths=None)
+    if counting_obstacle(snapshot) is None:
+        return ProbabilityLeft(probability=left_above(snapshot, epsilon, incumbent), n_paths=None)
     if not can_draw(snapshot):
         return None
     trial = snapshot.data.points[incumbent : incumbent + 1]

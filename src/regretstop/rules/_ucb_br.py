@@ -2,34 +2,29 @@
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
+from regretstop.array import Array
 from regretstop.bound import (
     UNKNOWN_SLOPES,
-    Array,
     RegretBound,
     RiskLedger,
-    Theorem,
-    grids_of,
     ledger_for,
-    log_n_exact,
-    settle_cost,
     sloped_axes,
     slopes_are_known,
     slopes_of,
-    theory_sqrt_beta,
 )
 from regretstop.certificate import Certificate
 from regretstop.checks import check_between, check_positive
-from regretstop.gap import Gap, certified_gap, counting_obstacle
+from regretstop.gap import counting_obstacle, gap_beside
 from regretstop.model import Posterior
 from regretstop.rules._base import Estimate, verdict
 from regretstop.rules._ledger import LedgerRule, risk_spent
-from regretstop.search import Maximizer, Maximum, UpperConfidenceBound
+from regretstop.rules._query import UNCOUNTED_BETA, QueryBound, QueryFormula
 from regretstop.snapshot import Snapshot
 from regretstop.spaces import Space
-from regretstop.statement import Guarantee
 
 
 @dataclass(frozen=True)
@@ -85,27 +80,21 @@ class UCBbr(LedgerRule):
     def obstacle(self, snapshot: Snapshot) -> str | None:
         """Return why there is no test, in words; None if there is one."""
         obstacle = super().obstacle(snapshot)
-        if obstacle is None and snapshot.beta == "calibrated":
-            return counting_obstacle(snapshot)
-        if obstacle is None and self.a is None:
+        if obstacle is None and self.a is None and not _counts(snapshot):
             known = all(slopes_are_known(snapshot.space, posterior) for posterior in snapshot.model.posteriors)
             return None if known else UNKNOWN_SLOPES
         return obstacle
 
     def _assess(self, snapshot: Snapshot) -> Certificate:
         """Return the certificate where there is no obstacle."""
-        if snapshot.beta == "calibrated":
+        if _counts(snapshot):
             return self._counted(snapshot)
         ledger = ledger_for(snapshot.space, self.delta, self.n_L, simultaneous=self.simultaneous)
-        gap = certified_gap(snapshot, ledger)
-        if not isinstance(snapshot.beta, str):  # the paper's experiment: what tests share there stays shared
+        beta = UNCOUNTED_BETA if snapshot.beta == "calibrated" else snapshot.beta
+        if not isinstance(beta, str):  # the paper's experiment: what tests share there stays shared
             ledger = replace(ledger, simultaneous=True)
-        # Each with a full search: unlike the gap, this bound may be far too low or too high at a point that is only
-        # nearly the maximiser.
-        found = [
-            _QueryBound(posterior, *self._query_bound(snapshot, posterior, maximizer, ledger))
-            for posterior, maximizer in zip(snapshot.model.posteriors, snapshot.model.maximizers, strict=True)
-        ]
+        levels = partial(self._levels, snapshot.space)
+        found = QueryFormula(snapshot, beta, ledger, levels, one_level=self.a is not None).under_all()
         at_data = [posterior.mean_std(snapshot.data.points) for posterior in snapshot.model.posteriors]
         bounds = np.array([each.bounds(mean, std) for each, (mean, std) in zip(found, at_data, strict=True)])
         lower = [each.lower(mean, std) for each, (mean, std) in zip(found, at_data, strict=True)]
@@ -113,47 +102,7 @@ class UCBbr(LedgerRule):
         incumbent = int(np.lexsort((-np.mean(lower, axis=0), np.max(bounds, axis=0)))[0])
         k = int(np.argmax(bounds[:, incumbent]))
         bound = float(bounds[k, incumbent]) * snapshot.model.scale
-        return self._certify(snapshot, ledger, found[k], bound, incumbent, gap)
-
-    def _query_bound(
-        self, snapshot: Snapshot, posterior: Posterior, maximizer: Maximizer, ledger: RiskLedger
-    ) -> tuple[RegretBound, Maximum]:
-        """Return the paper's bound under one posterior, in units of its prior deviation, and the query x_t."""
-        space, beta, n = snapshot.space, snapshot.beta, snapshot.data.n_observations
-        prior_std = posterior.prior_std
-        levels = self._levels(space, posterior, ledger.slope_risk)
-        theorems = [
-            Theorem(n + 1, math.log(ledger.risk_of(snapshot.test)), posterior.noise_std / prior_std, grid)
-            for grid in grids_of(space, levels, one_level=self.a is not None)
-        ]
-        dim = len(levels)
-        # The paper's eq. (4) has one level, at the risk δ/4: of levels that differ, the geometric mean. No proof asks
-        # more of β than α ≤ β.
-        for_beta = self._levels(space, posterior, self.delta / 4.0)
-        reach = dim * math.exp(float(np.mean(np.log(for_beta)))) if dim else 0.0
-        sqrt_beta = theory_sqrt_beta(n + 1, dim, self.delta, reach, log_n_exact(space))
-
-        def least(query: Maximum, width: float) -> RegretBound:
-            """Return the bound by the grid that makes it least."""
-            bounds = (theorem.bound(query.std / prior_std, width) for theorem in theorems)
-            return min(bounds, key=lambda bound: bound.value)
-
-        if beta != "matched":
-            width = sqrt_beta if isinstance(beta, str) else math.sqrt(beta)
-            query = maximizer.maximize(UpperConfidenceBound(width))
-            return least(query, sqrt_beta), query
-        tried: list[tuple[RegretBound, Maximum]] = []
-
-        def respond(std: float) -> float:
-            """Query with the width that matches this deviation; the theorem holds for whatever β it has."""
-            width = min(theorem.matched_width(std) for theorem in theorems)
-            query = maximizer.maximize(UpperConfidenceBound(width))
-            tried.append((least(query, width), query))
-            return query.std / prior_std
-
-        first = maximizer.maximize(UpperConfidenceBound(sqrt_beta))
-        settle_cost(first.std / prior_std, respond)
-        return min(tried, key=lambda pair: pair[0].value)
+        return self._certify(snapshot, ledger, found[k], bound, incumbent)
 
     def _levels(self, space: Space, posterior: Posterior, risk: float) -> Array:
         """Return r L_j of each axis with a slope, for levels that fail with at most this risk; shape (d,).
@@ -169,18 +118,19 @@ class UCBbr(LedgerRule):
         self,
         snapshot: Snapshot,
         ledger: RiskLedger,
-        largest: "_QueryBound",
+        largest: QueryBound,
         bound: float,
         incumbent: int,
-        gap: Gap | None,
     ) -> Certificate:
         posterior, regret, query = largest.posterior, largest.regret, largest.query
-        guarantee: Guarantee = snapshot.model.guarantee if isinstance(snapshot.beta, str) else "heuristic"
+        is_proved = snapshot.beta in ("theory", "matched")
         reason = verdict(bound, self.epsilon)
         if math.isinf(bound):
             reason = "no parameters satisfy the theorem's condition α ≤ β"
         elif bound >= self.epsilon and snapshot.data.plateau is None:  # whose edge can look like noise
             reason += _noise_remark(posterior, regret, snapshot, self.epsilon)
+        if snapshot.beta == "calibrated":
+            reason += f"; √β = 2 without a proof, since {counting_obstacle(snapshot)}"
         scale = snapshot.model.scale
         terms = {
             "t": snapshot.data.n_observations + 1,
@@ -196,34 +146,15 @@ class UCBbr(LedgerRule):
         return self._certificate(
             snapshot,
             Estimate(bound, incumbent, query.how, terms, reason),
-            gap,
-            guarantee=guarantee,
+            gap_beside(snapshot, self.delta, self.epsilon, incumbent),
+            guarantee=snapshot.model.guarantee if is_proved else "heuristic",
             risk=risk_spent(snapshot, ledger),
             noise=snapshot.model.noise(posterior),
         )
 
 
-@dataclass(frozen=True)
-class _QueryBound:
-    """The paper's bound under one posterior, in units of its prior deviation, and the query x_t that it is for."""
-
-    posterior: Posterior
-    regret: RegretBound
-    query: Maximum
-
-    def lower(self, mean: Array, std: Array) -> Array:
-        """Return the lower confidence bounds of trials, by which one is named among equals."""
-        # An infinite width means an infinite bound; any finite one then serves to name a trial, such as the default √β.
-        return mean - (self.regret.sqrt_eta if math.isfinite(self.regret.sqrt_eta) else 2.0) * std
-
-    def bounds(self, mean: Array, std: Array) -> Array:
-        """Return the bound handed on to each of the trials with these posterior means and deviations."""
-        if not math.isfinite(self.regret.value):
-            return np.full(len(mean), math.inf)
-        width = self.regret.sqrt_eta
-        # c_t + max(0, LCB(x_t) − LCB(x̂)): docs/theory.md, The paper's bound
-        lacking = (self.query.mean - width * self.query.std) - (mean - width * std)
-        return self.posterior.prior_std * self.regret.value + np.maximum(lacking, 0.0)
+def _counts(snapshot: Snapshot) -> bool:
+    return snapshot.beta == "calibrated" and counting_obstacle(snapshot) is None
 
 
 def _noise_remark(posterior: Posterior, regret: RegretBound, snapshot: Snapshot, epsilon: float) -> str:

@@ -1,6 +1,5 @@
 """A fit with the searches of its posteriors."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,12 +39,6 @@ class SearchModel:
         chooser = Maximizer(fit.mode, space, inside, seed)
         maximizers = tuple(Maximizer(posterior, space, inside, seed, like=chooser) for posterior in fit.posteriors)
         return cls(fit, space, inside, seed, maximizers, chooser)
-
-    @property
-    def over_samples(self) -> "Callable[[], SearchModel] | None":
-        """Returns the fit over samples of the hyperparameters, where this one is at their mode."""
-        fit = self.fit.over_samples
-        return None if fit is None else lambda: SearchModel.of(fit(), self.space, self.inside, self.seed)
 
     @property
     def has_noise(self) -> bool:

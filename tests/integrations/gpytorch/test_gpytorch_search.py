@@ -53,7 +53,7 @@ def test_branin_stops_and_the_bound_is_true() -> None:
 def test_the_certificate_is_that_of_the_native_surrogate() -> None:
     """For the default kernel, with the hyperparameters that either finds: they stop within 2 % of one another."""
     history = random_history(INFINITE["a line and categories"], 30, seed=1)
-    for rule in (UCBbr(0.1), OptimalityGap(0.1)):
+    for rule in (UCBbr(0.1), OptimalityGap(0.1, beta="grid")):
         one, other = (history.told(surrogate=s).certificate(rule) for s in (None, GPyTorchSurrogate()))
         assert other.bound == pytest.approx(one.bound, rel=0.02)
         assert (other.incumbent, other.guarantee, other.n_observations) == (
@@ -68,7 +68,7 @@ def test_the_certificate_is_that_of_the_native_surrogate() -> None:
 def test_a_finite_space_is_certified_with_any_kernel(known: bool, beta: Any) -> None:
     kernel = ScaleKernel(MaternKernel(nu=2.5 if known else 1.5))
     surrogate = GPyTorchSurrogate(kernel, noise_std=0.0)
-    rule = OptimalityGap(epsilon=0.2, delta=0.1)
+    rule = OptimalityGap(epsilon=0.2, delta=0.1, beta="grid")
     result = minimize(entry, TABLE, rule=rule, max_trials=21, seed=0, surrogate=surrogate, beta=beta)
     assert result.certificate.stop
     assert result.certificate.guarantee == "model"
@@ -80,7 +80,7 @@ def test_a_finite_space_with_a_declared_kernel_is_a_theorem() -> None:
     surrogate = GPyTorchSurrogate(
         scaled("rbf", 4, lengthscales=[0.5, 1.5, 1.5, 1.5]), noise_std=1e-3, hyperparameters="fixed"
     )
-    rule = OptimalityGap(epsilon=0.2)
+    rule = OptimalityGap(epsilon=0.2, beta="grid")
     result = minimize(entry, TABLE, rule=rule, max_trials=21, seed=0, surrogate=surrogate)
     assert result.certificate.stop
     assert result.certificate.guarantee == "theorem"
@@ -92,7 +92,7 @@ def test_an_unknown_slope_is_said_and_the_search_goes_on(beta: Any) -> None:
     points = np.linspace(0.05, 0.95, 9)
     surrogate = GPyTorchSurrogate(ScaleKernel(RQKernel()))
     optimizer = told(np.sin(5 * points), points, surrogate, beta=beta)
-    for rule in (UCBbr(0.1), OptimalityGap(0.1)):
+    for rule in (UCBbr(0.1), OptimalityGap(0.1, beta="grid")):
         certificate = optimizer.certificate(rule)
         assert certificate.bound == math.inf
         assert "slope of draws of this kernel is not known" in certificate.reason
@@ -106,12 +106,14 @@ def test_a_resumed_process_comes_to_the_same_certificate() -> None:
     for _ in range(9):
         params = optimizer.ask()
         optimizer.tell(params, entry(params))
-        optimizer.certificate(OptimalityGap(0.1))
+        optimizer.certificate(OptimalityGap(0.1, beta="grid"))
     fresh = GPUCB(TABLE, direction="minimize", seed=1, surrogate=GPyTorchSurrogate())
     fresh.replace_history(optimizer.history)
     copied = pickle.loads(pickle.dumps(optimizer))
     for resumed in (fresh, copied):
-        assert resumed.certificate(OptimalityGap(0.1)) == optimizer.certificate(OptimalityGap(0.1))
+        assert resumed.certificate(OptimalityGap(0.1, beta="grid")) == optimizer.certificate(
+            OptimalityGap(0.1, beta="grid")
+        )
     assert fresh.ask() == copied.ask() == optimizer.ask()
 
 
@@ -124,7 +126,7 @@ def test_minimising_is_maximising_the_negative() -> None:
         value = (asked[0]["x"] - 0.4) ** 2
         for optimizer, sign in zip(optimizers, (1.0, -1.0), strict=True):
             optimizer.tell(asked[0], sign * value)
-    bounds = [optimizer.certificate(OptimalityGap(0.1)).bound for optimizer in optimizers]
+    bounds = [optimizer.certificate(OptimalityGap(0.1, beta="grid")).bound for optimizer in optimizers]
     assert bounds[0] == bounds[1]
 
 
@@ -144,7 +146,7 @@ def test_the_same_point_fifty_times(noise_std: Any) -> None:
     posterior = optimizer.snapshot().model.posteriors[0]
     assert len(posterior.points) == 9
     assert posterior.mean_std(np.array([[0.3]]))[1][0] <= posterior.noise_std / math.sqrt(50) + 1e-6
-    assert math.isfinite(optimizer.certificate(OptimalityGap(0.1)).bound)
+    assert math.isfinite(optimizer.certificate(OptimalityGap(0.1, beta="grid")).bound)
     assert LINE.contains(optimizer.ask())
 
 
@@ -152,7 +154,7 @@ def test_the_same_point_fifty_times(noise_std: Any) -> None:
 def test_points_that_nearly_coincide(noise_std: Any) -> None:
     points = np.concatenate([ROUGH, 0.3 + 1e-9 * np.arange(8)])
     optimizer = told(np.sin(5.0 * points), points, GPyTorchSurrogate(noise_std=noise_std))
-    assert math.isfinite(optimizer.certificate(OptimalityGap(0.1)).bound)
+    assert math.isfinite(optimizer.certificate(OptimalityGap(0.1, beta="grid")).bound)
     assert LINE.contains(optimizer.ask())
 
 
@@ -169,7 +171,7 @@ def test_values_that_are_all_equal(values: np.ndarray) -> None:
 def test_units_do_not_matter(factor: float, shift: float) -> None:
     values = np.sin(5.0 * ROUGH)
     plain, moved = told(values, ROUGH), told(factor * values + shift, ROUGH)
-    bounds = [o.certificate(OptimalityGap(e)).bound for o, e in ((plain, 0.1), (moved, 0.1 * factor))]
+    bounds = [o.certificate(OptimalityGap(e, beta="grid")).bound for o, e in ((plain, 0.1), (moved, 0.1 * factor))]
     assert bounds[1] / factor == pytest.approx(bounds[0], rel=1e-3)
     assert moved.ask()["x"] == pytest.approx(plain.ask()["x"], abs=1e-3)
 
@@ -178,7 +180,7 @@ def test_a_disaster_among_the_values() -> None:
     values = np.sin(5.0 * ROUGH)
     values[3] = -1e6
     optimizer = told(values, ROUGH)
-    assert optimizer.certificate(OptimalityGap(0.1)).bound < 100.0
+    assert optimizer.certificate(OptimalityGap(0.1, beta="grid")).bound < 100.0
     assert LINE.contains(optimizer.ask())
 
 
@@ -186,7 +188,7 @@ def test_a_disaster_among_the_values() -> None:
 def test_what_is_no_value_never_enters_a_fit(bad: float | None) -> None:
     good = told(np.sin(5.0 * ROUGH), ROUGH)
     mixed = told([*np.sin(5.0 * ROUGH), bad], [*ROUGH, 0.5])
-    rule = OptimalityGap(0.1)
+    rule = OptimalityGap(0.1, beta="grid")
     assert mixed.certificate(rule).bound == good.certificate(rule).bound
     assert mixed.certificate(rule).n_excluded == 1
     assert LINE.contains(mixed.ask())
@@ -194,7 +196,7 @@ def test_what_is_no_value_never_enters_a_fit(bad: float | None) -> None:
 
 def test_a_point_outside_the_space() -> None:
     optimizer = told(np.sin(5.0 * np.linspace(-0.5, 1.0, 9)), np.linspace(-0.5, 1.0, 9))
-    assert math.isfinite(optimizer.certificate(OptimalityGap(0.1)).bound)
+    assert math.isfinite(optimizer.certificate(OptimalityGap(0.1, beta="grid")).bound)
     assert LINE.contains(optimizer.ask())
 
 
@@ -229,7 +231,9 @@ def test_optunas_sampler_lends_it_to_the_callback() -> None:
     optuna, ours = pytest.importorskip("optuna"), pytest.importorskip("regretstop_optuna")
     surrogate = GPyTorchSurrogate(ScaleKernel(MaternKernel(nu=1.5)), noise_std=0.0)
     study = study_with(optuna, ours.GPUCBSampler(seed=0, beta="matched", surrogate=surrogate))
-    study.optimize(plain, n_trials=21, callbacks=[ours.RegretBoundCallback(rule=OptimalityGap(0.2, delta=0.1))])
+    study.optimize(
+        plain, n_trials=21, callbacks=[ours.RegretBoundCallback(rule=OptimalityGap(0.2, delta=0.1, beta="grid"))]
+    )
     certificate = ours.certificate_of(study)
     assert certificate.stop
     assert certificate.guarantee == "model"
@@ -241,7 +245,7 @@ def test_optunas_sampler_lends_it_to_the_callback() -> None:
 def test_optunas_callback_takes_it_for_any_sampler() -> None:
     optuna, ours = pytest.importorskip("optuna"), pytest.importorskip("regretstop_optuna")
     callback = ours.RegretBoundCallback(
-        rule=OptimalityGap(0.2, delta=0.1), surrogate=GPyTorchSurrogate(scaled("rbf", 4), noise_std=0.0)
+        rule=OptimalityGap(0.2, delta=0.1, beta="grid"), surrogate=GPyTorchSurrogate(scaled("rbf", 4), noise_std=0.0)
     )
     study = study_with(optuna, optuna.samplers.RandomSampler(seed=0))
     study.optimize(plain, n_trials=80, callbacks=[callback])

@@ -26,7 +26,7 @@ def stored(study: optuna.Study, rule: str = "UCBbr") -> list[tuple]:
 
 
 def gap(epsilon: float = 0.1, **options) -> RegretBoundCallback:
-    return RegretBoundCallback(rule=OptimalityGap(epsilon=epsilon, **options))
+    return RegretBoundCallback(rule=OptimalityGap(epsilon=epsilon, **options, beta="grid"))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_the_default_rule_is_the_papers():
 
 
 def test_a_rule_overrides_the_two_numbers():
-    callback = RegretBoundCallback(epsilon=9.0, delta=0.5, rule=OptimalityGap(epsilon=0.2))
+    callback = RegretBoundCallback(epsilon=9.0, delta=0.5, rule=OptimalityGap(epsilon=0.2, beta="grid"))
     study = new_study()
     study.optimize(parabola, n_trials=1, callbacks=[callback])
     certificate = certificate_of(study)
@@ -167,7 +167,7 @@ def test_it_works_with_other_samplers(sampler):
 def test_a_declared_model_gives_a_theorem_with_any_sampler():
     kernel = Matern52(lengthscales=[0.5], outputscale=100.0)
     callback = RegretBoundCallback(
-        rule=OptimalityGap(epsilon=1.0),
+        rule=OptimalityGap(epsilon=1.0, beta="grid"),
         surrogate=GaussianProcess(kernel=kernel, noise_std=0.0, hyperparameters="fixed", mean=10.0),
     )
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=0))
@@ -182,7 +182,9 @@ def test_a_declared_model_gives_a_theorem_with_any_sampler():
 def test_samples_of_the_hyperparameters_reach_the_certificate(of):
     options = {"surrogate": GaussianProcess(hyperparameters="posterior")}
     sampler = GPUCBSampler(seed=0, **options) if of == "sampler" else optuna.samplers.RandomSampler(seed=0)
-    callback = RegretBoundCallback(rule=OptimalityGap(epsilon=1e-9), **(options if of == "callback" else {}))
+    callback = RegretBoundCallback(
+        rule=OptimalityGap(epsilon=1e-9, beta="grid"), **(options if of == "callback" else {})
+    )
     study = optuna.create_study(sampler=sampler)
     study.optimize(parabola, n_trials=12, callbacks=[callback])
     certificate = certificate_of(study)
@@ -232,7 +234,7 @@ def test_the_decision_comes_from_completed_trials_only():
     study = new_study()
     study.optimize(parabola, n_trials=9)
     alone = study.sampler.models._entries[0][2]
-    assert not should_stop(study, rule=OptimalityGap(epsilon=1e-9))
+    assert not should_stop(study, rule=OptimalityGap(epsilon=1e-9, beta="grid"))
     before = certificate_of(study)
     study.ask().suggest_float("x", -5, 5)
     pruned = study.ask()
@@ -242,7 +244,7 @@ def test_the_decision_comes_from_completed_trials_only():
     failed = study.ask()
     failed.suggest_float("x", -5, 5)
     study.tell(failed, state=TrialState.FAIL)
-    assert not should_stop(study, rule=OptimalityGap(epsilon=1e-9))
+    assert not should_stop(study, rule=OptimalityGap(epsilon=1e-9, beta="grid"))
     after = certificate_of(study)
     assert before is not None
     assert after is not None
@@ -344,7 +346,7 @@ def test_a_decision_falls_when_the_range_has_changed_since():
     study.optimize(lambda t: t.suggest_float("x", -50, 50), n_trials=3, callbacks=[gap(1.0)])
     assert len(study.trials) == n + 3
     assert not should_stop(study)
-    assert not should_stop(study, rule=OptimalityGap(epsilon=1.0))
+    assert not should_stop(study, rule=OptimalityGap(epsilon=1.0, beta="grid"))
 
 
 def test_constraints_are_not_certified():
@@ -385,7 +387,7 @@ def test_an_observation_outside_the_range_is_not_recommended():
 
 def test_a_certified_study_runs_no_further_trial():
     study = new_study()
-    rule = OptimalityGap(epsilon=1.0)
+    rule = OptimalityGap(epsilon=1.0, beta="grid")
     study.optimize(parabola, n_trials=40, callbacks=[RegretBoundCallback(rule=rule)])
     n = len(study.trials)
     if not should_stop(study, rule=rule):
@@ -410,11 +412,11 @@ class AnotherGap(OptimalityGap):
 @pytest.mark.parametrize(
     ("rule", "counts"),
     [
-        (OptimalityGap(epsilon=1.0), True),
-        (OptimalityGap(epsilon=5.0, delta=0.2), True),
-        (OptimalityGap(epsilon=1e-9), False),
-        (OptimalityGap(epsilon=1.0, delta=1e-9), False),
-        (OptimalityGap(epsilon=1.0, simultaneous=True), False),
+        (OptimalityGap(epsilon=1.0, beta="grid"), True),
+        (OptimalityGap(epsilon=5.0, delta=0.2, beta="grid"), True),
+        (OptimalityGap(epsilon=1e-9, beta="grid"), False),
+        (OptimalityGap(epsilon=1.0, delta=1e-9, beta="grid"), False),
+        (OptimalityGap(epsilon=1.0, simultaneous=True, beta="grid"), False),
         (UCBbr(epsilon=1.0), False),
         (AnotherGap(epsilon=1.0), False),
     ],
@@ -437,10 +439,10 @@ def test_a_stored_decision_counts_only_if_it_satisfies_the_present_rule(rule, co
 
 def test_a_decision_for_all_certificates_at_once_counts_for_one():
     study = new_study()
-    shared = OptimalityGap(epsilon=1.0, simultaneous=True)
+    shared = OptimalityGap(epsilon=1.0, simultaneous=True, beta="grid")
     study.optimize(parabola, n_trials=40, callbacks=[RegretBoundCallback(rule=shared)])
     assert should_stop(study, rule=shared)
-    assert should_stop(study, rule=OptimalityGap(epsilon=1.0))
+    assert should_stop(study, rule=OptimalityGap(epsilon=1.0, beta="grid"))
     assert certificate_of(study).risk.simultaneous  # nothing was computed anew
 
 
@@ -459,9 +461,9 @@ def test_a_smaller_epsilon_goes_on():
 
 def test_ask_and_tell():
     study = new_study()
-    assert not should_stop(study, rule=OptimalityGap(epsilon=0.1))
+    assert not should_stop(study, rule=OptimalityGap(epsilon=0.1, beta="grid"))
     for _ in range(40):
-        if should_stop(study, rule=OptimalityGap(epsilon=0.1)):
+        if should_stop(study, rule=OptimalityGap(epsilon=0.1, beta="grid")):
             break
         trial = study.ask()
         study.tell(trial, table(trial))
@@ -486,7 +488,7 @@ def test_a_study_without_a_decision():
 def test_a_finished_study_can_be_assessed_afterwards():
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=0))
     study.optimize(parabola, n_trials=40)
-    assert should_stop(study, rule=OptimalityGap(epsilon=1.0))
+    assert should_stop(study, rule=OptimalityGap(epsilon=1.0, beta="grid"))
     assert should_stop(study)
 
 
@@ -496,7 +498,7 @@ def test_the_same_data_give_the_same_certificate():
     with_history = certificate_of(study)
     fresh = optuna.create_study(sampler=GPUCBSampler(seed=0))
     fresh.add_trials(study.trials)
-    should_stop(fresh, rule=OptimalityGap(epsilon=1e-6))
+    should_stop(fresh, rule=OptimalityGap(epsilon=1e-6, beta="grid"))
     assert certificate_of(fresh) == with_history
 
 
@@ -560,4 +562,4 @@ def test_certificates_of_another_version_are_left_alone():
         study.set_user_attr(key, value)
     assert certificate_of(study) is None
     assert not should_stop(study)
-    assert should_stop(study, rule=OptimalityGap(epsilon=1.0))
+    assert should_stop(study, rule=OptimalityGap(epsilon=1.0, beta="grid"))

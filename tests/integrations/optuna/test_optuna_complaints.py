@@ -158,7 +158,7 @@ def test_repeating_the_same_trials_does_not_waste_the_budget():
 def test_stopping_outside_optimize_does_not_raise():
     """`Study.stop` does; a callback that is called by hand must not."""
     study = new_study()
-    callback = RegretBoundCallback(rule=OptimalityGap(epsilon=1.0))
+    callback = RegretBoundCallback(rule=OptimalityGap(epsilon=1.0, beta="grid"))
     for _ in range(40):
         trial = study.ask()
         callback(study, study.tell(trial, parabola(trial)))
@@ -185,7 +185,7 @@ def test_a_study_that_only_prunes_is_not_certified_and_can_be_bounded():
 def test_a_single_value_per_trial_is_enough():
     """No cross-validation scores to report."""
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=0))
-    callback = RegretBoundCallback(rule=OptimalityGap(epsilon=1.0))
+    callback = RegretBoundCallback(rule=OptimalityGap(epsilon=1.0, beta="grid"))
     study.optimize(parabola, n_trials=60, callbacks=[callback])
     assert should_stop(study)
 

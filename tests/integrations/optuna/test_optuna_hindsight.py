@@ -11,7 +11,7 @@ from tests.integrations.optuna.objectives import parabola
 
 
 def test_it_stops_where_the_callback_would_have():
-    rule = OptimalityGap(epsilon=1.0)
+    rule = OptimalityGap(epsilon=1.0, beta="grid")
     stopped = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=0))
     stopped.optimize(parabola, n_trials=60, callbacks=[RegretBoundCallback(rule=rule)])
     whole = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=0))

@@ -26,7 +26,7 @@ from regretstop_optuna._digest import Digest
 from regretstop import OptimalityGap
 from tests.integrations.optuna.objectives import parabola
 
-RULE = OptimalityGap(epsilon=1.0)
+RULE = OptimalityGap(epsilon=1.0, beta="grid")
 SAMPLERS = {
     "GPUCBSampler": lambda: GPUCBSampler(seed=0),
     "RandomSampler": lambda: optuna.samplers.RandomSampler(seed=0),
@@ -64,7 +64,7 @@ def test_before_the_first_finite_value_the_reason_is_just_that(sampler, kinds, l
     assert certificate_of(study, RULE) == certificate
     assert not log.at(logging.WARNING)
     # It is no obstacle: with finite values there is a bound.
-    study.optimize(parabola, n_trials=10, callbacks=[RegretBoundCallback(rule=OptimalityGap(1e-9))])
+    study.optimize(parabola, n_trials=10, callbacks=[RegretBoundCallback(rule=OptimalityGap(1e-9, beta="grid"))])
     certificate = certificate_of(study)
     assert math.isfinite(certificate.bound)
     assert (certificate.n_observations, certificate.n_excluded) == (10, 7)
@@ -131,7 +131,7 @@ def test_a_trial_that_suggested_some_parameters_only_is_conditional():
         return x if trial.number == 3 else x + trial.suggest_float("y", 0, 1)
 
     study = optuna.create_study(sampler=GPUCBSampler(seed=0))
-    study.optimize(objective, n_trials=8, callbacks=[RegretBoundCallback(rule=OptimalityGap(100.0))])
+    study.optimize(objective, n_trials=8, callbacks=[RegretBoundCallback(rule=OptimalityGap(100.0, beta="grid"))])
     assert certificate_of(study).reason.startswith("'y' is not in every trial with the same range")
 
 
@@ -252,7 +252,7 @@ def test_two_such_parameters_are_both_named(tmp_path):
 def test_a_study_of_another_sampler_with_such_choices_goes_on_with_this_one(tmp_path):
     """Where another sampler chose, the choices that came back are what the model describes: it is certified."""
     study = optuna.create_study(storage=of("SQLite", tmp_path), sampler=optuna.samplers.RandomSampler(seed=0))
-    callbacks = [RegretBoundCallback(rule=OptimalityGap(1e-9))]
+    callbacks = [RegretBoundCallback(rule=OptimalityGap(1e-9, beta="grid"))]
     study.optimize(chosen([(1, 2), (3, 4)]), n_trials=8, callbacks=callbacks)
     assert math.isfinite(certificate_of(study).bound)
     study.sampler = GPUCBSampler(seed=0)
@@ -269,7 +269,7 @@ def test_a_study_of_another_sampler_with_such_choices_goes_on_with_this_one(tmp_
 def test_a_choice_that_comes_back_equal_is_modelled(kind, name, tmp_path, log):
     choices = (KEPT | CHANGED)[name]
     study = optuna.create_study(storage=of(kind, tmp_path), sampler=GPUCBSampler(seed=0))
-    study.optimize(chosen(choices), n_trials=11, callbacks=[RegretBoundCallback(rule=OptimalityGap(1e-9))])
+    study.optimize(chosen(choices), n_trials=11, callbacks=[RegretBoundCallback(rule=OptimalityGap(1e-9, beta="grid"))])
     assert all(set(t.system_attrs["regretstop:proposal"]) == {"x", "c"} for t in study.trials[1:])
     assert math.isfinite(certificate_of(study).bound)
     assert not log.at(logging.WARNING)

@@ -24,7 +24,7 @@ def study() -> optuna.Study:
     def sometimes(trial: optuna.Trial) -> float:
         return math.inf if trial.number == 3 else parabola(trial)
 
-    callback = RegretBoundCallback(rule=OptimalityGap(epsilon=1.0))
+    callback = RegretBoundCallback(rule=OptimalityGap(epsilon=1.0, beta="grid"))
     study.optimize(sometimes, n_trials=40, callbacks=[callback])
     return study
 
@@ -62,10 +62,10 @@ def test_it_draws_on_given_axes(study):
 
 def test_a_second_epsilon_is_shown_and_an_earlier_stop_is_not():
     study = optuna.create_study(sampler=GPUCBSampler(seed=0))
-    study.optimize(parabola, n_trials=40, callbacks=[RegretBoundCallback(rule=OptimalityGap(epsilon=5.0))])
+    study.optimize(parabola, n_trials=40, callbacks=[RegretBoundCallback(rule=OptimalityGap(epsilon=5.0, beta="grid"))])
     stopped = len(study.trials) - 1
     assert bound_history(study).stopped_at == stopped
-    study.optimize(parabola, n_trials=1, callbacks=[RegretBoundCallback(rule=OptimalityGap(epsilon=1e-9))])
+    study.optimize(parabola, n_trials=1, callbacks=[RegretBoundCallback(rule=OptimalityGap(epsilon=1e-9, beta="grid"))])
     history = bound_history(study)
     assert history.epsilon == 1e-9
     assert history.stopped_at is None
@@ -73,7 +73,7 @@ def test_a_second_epsilon_is_shown_and_an_earlier_stop_is_not():
 
 def test_two_rules_are_not_mixed():
     study = optuna.create_study(sampler=GPUCBSampler(seed=0))
-    rules = [OptimalityGap(epsilon=1e-9), UCBbr(epsilon=1e-9)]
+    rules = [OptimalityGap(epsilon=1e-9, beta="grid"), UCBbr(epsilon=1e-9)]
     callbacks = [RegretBoundCallback(rule=rule) for rule in rules]
     study.optimize(parabola, n_trials=8, callbacks=callbacks)
     history = bound_history(study)

@@ -14,7 +14,7 @@ from regretstop_optuna._attributes import bounds_after
 from regretstop import OptimalityGap
 from tests.integrations.optuna.objectives import parabola
 
-RULE = OptimalityGap(epsilon=0.2)
+RULE = OptimalityGap(epsilon=0.2, beta="grid")
 WORKER = Path(__file__).with_name("worker.py")
 
 

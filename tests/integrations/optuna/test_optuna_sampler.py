@@ -172,7 +172,7 @@ def searched(rule, n=10, parts=1, **options):
 
 def test_it_looks_for_what_the_callback_would_not_stop_for():
     """Nothing stops here: ε is far below what ten trials can certify."""
-    rule = OptimalityGap(epsilon=1e-3)
+    rule = OptimalityGap(epsilon=1e-3, beta="grid")
     by_the_rule = searched(rule)
     assert by_the_rule == searched(rule, exceedance=1e-3)
     assert by_the_rule != searched(rule, exceedance=None)
@@ -185,7 +185,7 @@ def test_it_looks_for_what_the_callback_would_not_stop_for():
     [
         (None, {}),  # no ε is known
         (AcquisitionThreshold(epsilon=1e-9), {}),  # ε of another quantity
-        (OptimalityGap(epsilon=1e-3), {"beta": "matched"}),  # points of a proof
+        (OptimalityGap(epsilon=1e-3, beta="grid"), {"beta": "matched"}),  # points of a proof
     ],
 )
 def test_without_an_epsilon_for_the_regret_it_looks_for_nothing_more(rule, options):
@@ -195,9 +195,11 @@ def test_without_an_epsilon_for_the_regret_it_looks_for_nothing_more(rule, optio
 def test_the_smallest_of_two_callbacks_counts():
     study = new_study()
     study.sampler = GPUCBSampler(seed=0)
-    callbacks = [RegretBoundCallback(rule=rule) for rule in (OptimalityGap(epsilon=1e-2), UCBbr(epsilon=1e-3))]
+    callbacks = [
+        RegretBoundCallback(rule=rule) for rule in (OptimalityGap(epsilon=1e-2, beta="grid"), UCBbr(epsilon=1e-3))
+    ]
     study.optimize(bumps, n_trials=8, callbacks=callbacks)
-    assert [t.params for t in study.trials] == searched(OptimalityGap(epsilon=1e-3), n=8)
+    assert [t.params for t in study.trials] == searched(OptimalityGap(epsilon=1e-3, beta="grid"), n=8)
 
 
 def test_added_trials_count():

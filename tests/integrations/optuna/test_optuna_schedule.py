@@ -18,13 +18,15 @@ NOON = datetime.datetime(2024, 1, 1, 12)
 
 def test_a_finished_study_is_certified_by_one_call():
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=0))
-    study.optimize(parabola, n_trials=20, callbacks=[RegretBoundCallback(rule=OptimalityGap(epsilon=1e-6))])
+    study.optimize(
+        parabola, n_trials=20, callbacks=[RegretBoundCallback(rule=OptimalityGap(epsilon=1e-6, beta="grid"))]
+    )
     before = dict(study.user_attrs)
-    certificate = certificate_of(study, OptimalityGap(epsilon=1.0, schedule=Every()))
+    certificate = certificate_of(study, OptimalityGap(epsilon=1.0, schedule=Every(), beta="grid"))
     assert certificate.n_observations == 20
     assert certificate.risk.spent == pytest.approx(0.05)
     assert certificate.bound == certificate_of(study).bound
-    assert certificate == certificate_of(study, OptimalityGap(epsilon=1.0, schedule=Every()))
+    assert certificate == certificate_of(study, OptimalityGap(epsilon=1.0, schedule=Every(), beta="grid"))
     assert study.user_attrs == before
 
 
@@ -39,7 +41,7 @@ def test_wrong_use_is_named():
 
 def test_a_study_stops_at_a_test():
     study = new_study()
-    rule = OptimalityGap(epsilon=1.0, schedule=Every(5))
+    rule = OptimalityGap(epsilon=1.0, schedule=Every(5), beta="grid")
     study.optimize(parabola, n_trials=60, callbacks=[RegretBoundCallback(rule=rule)])
     assert certificate_of(study).stop
     assert len(study.trials) == certificate_of(study).n_observations
@@ -49,7 +51,7 @@ def test_a_study_stops_at_a_test():
     assert seen == [1, 2, 3, 4, *range(5, len(study.trials) + 1, 5)]
     # The next worker, or the next day, sees the same decision, and another schedule is another rule.
     assert should_stop(study, rule=rule)
-    assert not should_stop(study, rule=OptimalityGap(epsilon=1e-6, schedule=Every(5)))
+    assert not should_stop(study, rule=OptimalityGap(epsilon=1e-6, schedule=Every(5), beta="grid"))
 
 
 def finished(number: int, minute: int) -> optuna.trial.FrozenTrial:
@@ -61,7 +63,7 @@ def finished(number: int, minute: int) -> optuna.trial.FrozenTrial:
 
 def test_a_trial_that_ends_late_does_not_change_a_test_that_was_made():
     """Six trials at once, of which the first takes longest; the test at five sees the other five."""
-    rule = OptimalityGap(epsilon=0.1, schedule=Every(5))
+    rule = OptimalityGap(epsilon=0.1, schedule=Every(5), beta="grid")
     study = optuna.create_study(sampler=GPUCBSampler(seed=0))
     for number, minute in enumerate([60, 1, 2, 3, 4, 5]):
         study.add_trial(finished(number, minute))

@@ -20,7 +20,7 @@ from regretstop import Certificate, DeltaCB, Every, GaussianProcess, Geometric, 
 from tests.integrations.optuna.objectives import bumps, parabola
 
 DATA = Path(__file__).parents[2] / "data"
-RULE = OptimalityGap(epsilon=1.0)
+RULE = OptimalityGap(epsilon=1.0, beta="grid")
 
 
 @pytest.fixture(params=["memory", "SQLite", "journal"])
@@ -81,7 +81,7 @@ def test_a_locked_database_ends_no_worker_and_the_decision_stands(sqlite, log):
 
 def test_what_could_not_be_stored_is_stored_after_the_next_trial(sqlite, log):
     study, lock = sqlite
-    callback = RegretBoundCallback(rule=OptimalityGap(1e-9))
+    callback = RegretBoundCallback(rule=OptimalityGap(1e-9, beta="grid"))
     study.optimize(bumps, n_trials=8, callbacks=[lock.lock, callback, lock.unlock])
     assert not study.user_attrs
     study.optimize(bumps, n_trials=1, callbacks=[callback])
@@ -141,7 +141,7 @@ def test_what_another_process_overwrote_is_written_again(tmp_path):
     """Two storages on one file, as two processes have them; one writes what it read before the other wrote."""
     url = f"sqlite:///{tmp_path}/study.db"
     one, other = (new_study(url, study_name="shared", load_if_exists=True) for _ in range(2))
-    rules = {"OptimalityGap": OptimalityGap(1e-9), "DeltaCB": DeltaCB(1e-9)}
+    rules = {"OptimalityGap": OptimalityGap(1e-9, beta="grid"), "DeltaCB": DeltaCB(1e-9)}
     callbacks = [RegretBoundCallback(rule=rule) for rule in rules.values()]
     one.optimize(bumps, n_trials=7, callbacks=callbacks[:1])
     old = one.user_attrs
@@ -162,7 +162,7 @@ def test_processes_that_disagree_do_not_overwrite_each_other_for_ever(tmp_path):
     url = f"sqlite:///{tmp_path}/study.db"
     one, other = (new_study(url, study_name="shared", load_if_exists=True) for _ in range(2))
     callbacks = [
-        RegretBoundCallback(rule=OptimalityGap(1e-9), surrogate=GaussianProcess(noise_std=noise))
+        RegretBoundCallback(rule=OptimalityGap(1e-9, beta="grid"), surrogate=GaussianProcess(noise_std=noise))
         for noise in (0.0, 1.0)
     ]
     for study, callback in zip((one, other), callbacks, strict=True):
@@ -181,7 +181,12 @@ def test_processes_that_disagree_do_not_overwrite_each_other_for_ever(tmp_path):
 
 def test_no_thread_loses_a_decision(storage):
     study = new_study(storage)
-    rules = [OptimalityGap(1.0), UCBbr(1.0), DeltaCB(1.0), OptimalityGap(2.0, schedule=Geometric(4, 1.2))]
+    rules = [
+        OptimalityGap(1.0, beta="grid"),
+        UCBbr(1.0),
+        DeltaCB(1.0),
+        OptimalityGap(2.0, schedule=Geometric(4, 1.2), beta="grid"),
+    ]
     study.optimize(parabola, n_trials=14)
     together = threading.Barrier(len(rules))
     errors: list[BaseException] = []
@@ -235,15 +240,15 @@ def test_a_study_of_an_earlier_version_is_read():
     # The decision was made by the default schedule of that time, and counts for the one of today, but for no other.
     assert should_stop(study)
     assert should_stop(study, rule=RULE)
-    assert should_stop(study, rule=OptimalityGap(1.0, schedule=Every()))
+    assert should_stop(study, rule=OptimalityGap(1.0, schedule=Every(), beta="grid"))
     assert study.user_attrs == before
-    assert not should_stop(study, rule=OptimalityGap(1.0, schedule=Geometric(50)))
+    assert not should_stop(study, rule=OptimalityGap(1.0, schedule=Geometric(50), beta="grid"))
 
 
 def test_a_study_of_an_earlier_version_goes_on():
     study = earlier_study()
     n = len(study.user_attrs)
-    study.optimize(parabola, n_trials=3, callbacks=[RegretBoundCallback(rule=OptimalityGap(1e-9))])
+    study.optimize(parabola, n_trials=3, callbacks=[RegretBoundCallback(rule=OptimalityGap(1e-9, beta="grid"))])
     assert len(study.user_attrs) == n + 2
     assert certificate_of(study).n_observations == 9  # of the decision, which stands
     history = bound_history(study)
@@ -257,12 +262,12 @@ def test_another_study_in_the_place_of_a_deleted_one_starts_anew(storage):
     storage = optuna.storages.get_storage(storage)
     for n in (8, 6):
         study = optuna.create_study(storage=storage, study_name="again", sampler=optuna.samplers.RandomSampler(seed=n))
-        study.optimize(bumps, n_trials=n, callbacks=[RegretBoundCallback(rule=OptimalityGap(1e-9))])
+        study.optimize(bumps, n_trials=n, callbacks=[RegretBoundCallback(rule=OptimalityGap(1e-9, beta="grid"))])
         assert study.user_attrs["regretstop:history"]["OptimalityGap"]["n"] == list(range(1, n + 1))
         assert certificate_of(study).n_observations == n
         fresh = optuna.create_study()
         fresh.add_trials(study.trials)
-        assert certificate_of(fresh, OptimalityGap(1e-9)) == certificate_of(study)
+        assert certificate_of(fresh, OptimalityGap(1e-9, beta="grid")) == certificate_of(study)
         optuna.delete_study(study_name="again", storage=storage)
 
 
@@ -281,7 +286,7 @@ def test_a_copied_study_is_decided_as_the_original(storage, tmp_path):
 
 
 def test_one_sampler_and_one_callback_on_two_storages(storage):
-    sampler, callback = GPUCBSampler(seed=0), RegretBoundCallback(rule=OptimalityGap(1e-9))
+    sampler, callback = GPUCBSampler(seed=0), RegretBoundCallback(rule=OptimalityGap(1e-9, beta="grid"))
     studies = [optuna.create_study(storage=s, sampler=sampler) for s in (storage, "sqlite://")]
     alone = new_study()
     for study in (*studies, alone):
@@ -296,7 +301,7 @@ def test_one_sampler_and_one_callback_on_two_storages(storage):
 
 def test_a_study_is_dumped_in_a_later_callback(tmp_path):
     path = tmp_path / "study.pkl"
-    callback = RegretBoundCallback(rule=OptimalityGap(1e-9))
+    callback = RegretBoundCallback(rule=OptimalityGap(1e-9, beta="grid"))
     study = new_study()
 
     def dump(study: optuna.Study, _: optuna.trial.FrozenTrial) -> None:

@@ -51,7 +51,7 @@ def test_a_penalty_is_named_and_left(direction: str) -> None:
     low = [t.value for t in study.trials if abs(t.value or 0.0) == 1e30]
     assert 3 <= len(low) <= 15
     assert abs(study.best_value) < 0.01
-    certificate = certificate_of(study, OptimalityGap(1e-9))
+    certificate = certificate_of(study, OptimalityGap(1e-9, beta="grid"))
     assert certificate.bound < 20.0
     assert f"{len(low)} of 24 values are the same worst value {sign * 1e30:.4g}" in certificate.reason
     assert "return NaN or prune" in certificate.reason
@@ -74,7 +74,10 @@ def test_a_shift_changes_no_decision() -> None:
     one, other = trials_of(lambda v: v), trials_of(lambda v: v + 1e4)
     assert np.allclose([t.params["x"] for t in one.trials], [t.params["x"] for t in other.trials], atol=1e-5)
     assert [t.params["n"] for t in one.trials] == [t.params["n"] for t in other.trials]
-    here, there = certificate_of(one, OptimalityGap(0.1)), certificate_of(other, OptimalityGap(0.1))
+    here, there = (
+        certificate_of(one, OptimalityGap(0.1, beta="grid")),
+        certificate_of(other, OptimalityGap(0.1, beta="grid")),
+    )
     assert here.incumbent == there.incumbent
     assert here.bound == pytest.approx(there.bound, rel=1e-3)
 

@@ -112,7 +112,7 @@ def test_a_call_looks_at_new_trials_only():
     storage._studies[study._study_id].trials = [
         Trial(**{k: v for k, v in t.__dict__.items() if not k.startswith("_")} | _fields(t)) for t in study.trials
     ]
-    callback = RegretBoundCallback(rule=OptimalityGap(1e-9), surrogate=CountingSurrogate())
+    callback = RegretBoundCallback(rule=OptimalityGap(1e-9, beta="grid"), surrogate=CountingSurrogate())
     callback(study, storage.get_all_trials(study._study_id)[-1])
     assert sorted(set(looked_at)) == list(range(30))
     looked_at.clear()
@@ -145,7 +145,7 @@ def test_asking_and_telling_fits_at_tests_only(sampler):
     study = random_study()
     if sampler == "GPUCBSampler":
         study.sampler = GPUCBSampler(surrogate=surrogate, seed=0)
-    rule = OptimalityGap(1e-9, schedule=FEW)
+    rule = OptimalityGap(1e-9, schedule=FEW, beta="grid")
     assessed: list[int] = []
 
     class Counting(OptimalityGap):
@@ -163,7 +163,7 @@ def test_asking_and_telling_fits_at_tests_only(sampler):
 
 def test_a_study_has_two_attributes_and_its_decisions_whatever_is_asked_how_often():
     study = random_study()
-    rules = [kind(1e-9, schedule=FEW) for kind in RULES] + [OptimalityGap(1e-6, schedule=Every())]
+    rules = [kind(1e-9, schedule=FEW) for kind in RULES] + [OptimalityGap(1e-6, schedule=Every(), beta="grid")]
     callbacks = [RegretBoundCallback(rule=rule, surrogate=CountingSurrogate()) for rule in rules]
     study.optimize(parabola, n_trials=4, callbacks=callbacks)
     names = set(study.user_attrs)
@@ -171,7 +171,7 @@ def test_a_study_has_two_attributes_and_its_decisions_whatever_is_asked_how_ofte
     study.optimize(parabola, n_trials=5, callbacks=callbacks)
     assert set(study.user_attrs) == names
     assert not [name for name in study._storage.get_study_system_attrs(study._study_id) if "regretstop" in name]
-    assert not should_stop(study, rule=OptimalityGap(1e-9))
+    assert not should_stop(study, rule=OptimalityGap(1e-9, beta="grid"))
     for kind in RULES:
         assert should_stop(study, rule=kind(1e9))
     decisions = {f"regretstop:decision:{kind.__name__}" for kind in RULES}
@@ -182,7 +182,7 @@ def test_a_study_has_two_attributes_and_its_decisions_whatever_is_asked_how_ofte
 @pytest.mark.parametrize("schedule", [Every(), Every(7), Thinning()], ids=repr)
 def test_the_history_of_a_long_study_stays_short(schedule):
     """No more rows than the default schedule has tests, whatever is tested when."""
-    certificate = OptimalityGap(0.1).undecided("no reason").to_dict()
+    certificate = OptimalityGap(0.1, beta="grid").undecided("no reason").to_dict()
     rows = []
     for n in range(1, 3001):
         if schedule.due(n, 1).n_observations == n:
@@ -198,7 +198,7 @@ def test_a_journal_does_not_grow_with_the_square_of_the_trials(tmp_path):
     """What is written between two tests is what Optuna itself writes."""
     path = tmp_path / "journal.log"
     study = random_study(JournalStorage(JournalFileBackend(str(path))))
-    callback = RegretBoundCallback(rule=OptimalityGap(1e-9, schedule=FEW), surrogate=CountingSurrogate())
+    callback = RegretBoundCallback(rule=OptimalityGap(1e-9, schedule=FEW, beta="grid"), surrogate=CountingSurrogate())
     sizes: list[int] = []
     study.optimize(parabola, n_trials=45, callbacks=[callback, lambda *_: sizes.append(path.stat().st_size)])
     written = {n + 2: after - before for n, (before, after) in enumerate(itertools.pairwise(sizes))}

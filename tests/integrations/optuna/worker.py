@@ -29,7 +29,7 @@ def main(url: str, n_trials: int, epsilon: float, death: str, at: int) -> None:
 
     storage = RDBStorage(url, engine_kwargs={"connect_args": {"timeout": 600}})
     study = optuna.load_study(study_name="shared", storage=storage, sampler=GPUCBSampler(seed=0))
-    callback = RegretBoundCallback(rule=OptimalityGap(epsilon=epsilon))
+    callback = RegretBoundCallback(rule=OptimalityGap(epsilon=epsilon, beta="grid"))
     study.optimize(objective, n_trials=n_trials, callbacks=[before_decision, callback])
 
 

@@ -16,7 +16,7 @@ from tests.integrations.ray.test_ray_search import result, run, searcher
 def decided(values_of, epsilon, n=9):
     """Run n trials; return their configurations and the bounds, in units of ε."""
     search = searcher()
-    stopper = RegretBoundStopper(search, rule=OptimalityGap(epsilon))
+    stopper = RegretBoundStopper(search, rule=OptimalityGap(epsilon, beta="grid"))
     configs, bounds = [], []
     for i in range(n):
         configs += run(search, 1, f=values_of, first=i)
@@ -96,7 +96,7 @@ def test_points_as_close_as_rounding_allows():
 
 def test_a_small_finite_space_is_certified_by_enumeration():
     search = over({"a": tune.choice(["p", "q"]), "b": tune.randint(0, 2)}, surrogate=GaussianProcess(noise_std=0.0))
-    stopper = RegretBoundStopper(search, rule=OptimalityGap(1e-6))
+    stopper = RegretBoundStopper(search, rule=OptimalityGap(1e-6, beta="grid"))
     configs = run(search, 30, f=lambda c: 2.0 * (c["a"] == "q") + c["b"])
     assert {(c["a"], c["b"]) for c in configs} == {("p", 0), ("p", 1), ("q", 0), ("q", 1)}
     assert stopper.stop_all()

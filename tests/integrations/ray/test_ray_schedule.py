@@ -19,7 +19,7 @@ def end(search, trial_id, config):
 def test_a_finished_experiment_is_certified_by_one_call(tmp_path):
     search = searcher()
     run(search, 12)
-    rule = OptimalityGap(epsilon=1e-3, schedule=Every())
+    rule = OptimalityGap(epsilon=1e-3, schedule=Every(), beta="grid")
     search.save(str(tmp_path / "state"))
     restored = GPUCBSearch(seed=0)
     restored.restore(str(tmp_path / "state"))
@@ -42,7 +42,7 @@ def test_wrong_use_is_named(tmp_path):
 
 def test_an_experiment_stops_at_a_test():
     search = searcher()
-    stopper = RegretBoundStopper(search, rule=OptimalityGap(epsilon=0.3, schedule=Every(5)))
+    stopper = RegretBoundStopper(search, rule=OptimalityGap(epsilon=0.3, schedule=Every(5), beta="grid"))
     for n in range(60):
         run(search, 1, first=n)
         if stopper.stop_all():
@@ -58,7 +58,7 @@ def test_a_trial_that_ends_late_does_not_change_a_test_that_was_made():
     """Ten trials start; all but the first end, then the first."""
     search = searcher()
     configs = {f"trial-{i}": search.suggest(f"trial-{i}") for i in range(10)}
-    rule = OptimalityGap(epsilon=1e-3, schedule=Every(8))
+    rule = OptimalityGap(epsilon=1e-3, schedule=Every(8), beta="grid")
     seen = []
     for trial_id in [*list(configs)[1:], "trial-0"]:
         end(search, trial_id, configs[trial_id])

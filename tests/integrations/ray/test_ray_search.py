@@ -53,10 +53,10 @@ def test_it_suggests_what_the_core_would_ask(options):
 @pytest.mark.parametrize(
     ("rules", "options", "sought"),
     [
-        ([OptimalityGap(EPSILON / 100)], {}, EPSILON / 100),
-        ([OptimalityGap(EPSILON / 10), OptimalityGap(EPSILON / 100)], {}, EPSILON / 100),
-        ([OptimalityGap(EPSILON / 100)], {"exceedance": None}, None),
-        ([OptimalityGap(EPSILON / 100)], {"beta": "theory"}, None),
+        ([OptimalityGap(EPSILON / 100, beta="grid")], {}, EPSILON / 100),
+        ([OptimalityGap(EPSILON / 10, beta="grid"), OptimalityGap(EPSILON / 100, beta="grid")], {}, EPSILON / 100),
+        ([OptimalityGap(EPSILON / 100, beta="grid")], {"exceedance": None}, None),
+        ([OptimalityGap(EPSILON / 100, beta="grid")], {"beta": "theory"}, None),
         ([AcquisitionThreshold(1e-9)], {}, None),
     ],
 )
@@ -215,7 +215,7 @@ def test_points_to_evaluate_come_first():
 
 
 def certificate_of_log(search):
-    stopper = RegretBoundStopper(search, rule=OptimalityGap(epsilon=1e-9))
+    stopper = RegretBoundStopper(search, rule=OptimalityGap(epsilon=1e-9, beta="grid"))
     stopper.stop_all()
     return certificate_of(stopper)
 

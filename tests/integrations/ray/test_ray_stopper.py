@@ -380,9 +380,12 @@ def test_where_there_is_nothing_there_is_no_certificate(tmp_path):
 
 def test_the_bound_of_several_rules_on_one_search():
     search = searcher()
-    loose, tight = RegretBoundStopper(search, epsilon=10.0), RegretBoundStopper(search, rule=OptimalityGap(1e-9))
+    loose, tight = (
+        RegretBoundStopper(search, epsilon=10.0),
+        RegretBoundStopper(search, rule=OptimalityGap(1e-9, beta="grid")),
+    )
     run(search, 6)
     assert loose.stop_all()
     assert not tight.stop_all()
-    assert {rule for rule, _ in search.log.certificates} == {repr(UCBbr(10.0)), repr(OptimalityGap(1e-9))}
+    assert {rule for rule, _ in search.log.certificates} == {repr(UCBbr(10.0)), repr(OptimalityGap(1e-9, beta="grid"))}
     assert certificate_of(search).rule == "UCBbr"  # the one that stopped

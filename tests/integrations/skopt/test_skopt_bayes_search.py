@@ -55,7 +55,7 @@ def test_each_space_is_certified_on_its_own():
         ({"model": Categorical([KNeighborsRegressor()]), "model__n_neighbors": Integer(1, 8)}, 20),
     ]
     seen: list[tuple[int, bool]] = []
-    stopper = RegretBoundStopper(rule=OptimalityGap(epsilon=0.3))
+    stopper = RegretBoundStopper(rule=OptimalityGap(epsilon=0.3, beta="grid"))
 
     def watch(result) -> None:
         seen.append((len(stopper.certificates), stopper.certificate.stop))

@@ -23,7 +23,7 @@ PLANE = [(-5.0, 5.0), (-5.0, 5.0)]
 
 
 def gap(epsilon: float = 0.1) -> RegretBoundStopper:
-    return RegretBoundStopper(rule=OptimalityGap(epsilon=epsilon))
+    return RegretBoundStopper(rule=OptimalityGap(epsilon=epsilon, beta="grid"))
 
 
 def ridge_search(**options) -> tuple[BayesSearchCV, np.ndarray, np.ndarray]:

@@ -138,7 +138,7 @@ def test_a_dimension_of_unknown_kind_is_named():
 
 
 def test_a_huge_integer_range_makes_no_table():
-    stopper = RegretBoundStopper(rule=OptimalityGap(epsilon=1e-9))
+    stopper = RegretBoundStopper(rule=OptimalityGap(epsilon=1e-9, beta="grid"))
     points = [[k * 10**8] for k in range(8)]
     stopper(told([Integer(0, 10**9)], points, [float(k) for k in range(8)]))
     assert stopper.certificate.n_observations == 8

@@ -26,7 +26,7 @@ SINGLE = pytest.param(
 
 
 def gap(epsilon: float = 0.1) -> RegretBoundStopper:
-    return RegretBoundStopper(rule=OptimalityGap(epsilon=epsilon))
+    return RegretBoundStopper(rule=OptimalityGap(epsilon=epsilon, beta="grid"))
 
 
 def mixed(x) -> float:

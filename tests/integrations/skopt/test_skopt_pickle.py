@@ -25,14 +25,14 @@ def copies(stopper: RegretBoundStopper) -> list[RegretBoundStopper]:
 def test_a_copy_goes_on_where_the_original_is(n):
     points = random_points(LINE, 14)
     values = [parabola(x) for x in points]
-    stopper = RegretBoundStopper(rule=OptimalityGap(epsilon=1e-3))
+    stopper = RegretBoundStopper(rule=OptimalityGap(epsilon=1e-3, beta="grid"))
     if n:
         stopper(told(LINE, points[:n], values[:n]))
     for again in copies(stopper):
         assert again.certificates == stopper.certificates
         again(told(LINE, points, values))
         assert len(again.certificates) == len(stopper.certificates) + 1
-        fresh = RegretBoundStopper(rule=OptimalityGap(epsilon=1e-3))
+        fresh = RegretBoundStopper(rule=OptimalityGap(epsilon=1e-3, beta="grid"))
         fresh(told(LINE, points, values))
         assert again.certificate == fresh.certificate
 
@@ -66,14 +66,14 @@ from skopt import dump, gp_minimize
 from regretstop import OptimalityGap
 from regretstop_skopt import RegretBoundStopper
 from tests.integrations.skopt.objectives import table
-stopper = RegretBoundStopper(rule=OptimalityGap(epsilon=0.1))
+stopper = RegretBoundStopper(rule=OptimalityGap(epsilon=0.1, beta="grid"))
 dump(gp_minimize(table, [(0, 5)], n_calls=40, random_state=0, callback=stopper), sys.argv[1])
 """
     subprocess.run([sys.executable, "-c", program, path], check=True, cwd=Path(__file__).parents[3])
     saved = load(path)
     assert len(saved.x_iters) < 40
     calls: list[list] = []
-    stopper = RegretBoundStopper(rule=OptimalityGap(epsilon=0.1))
+    stopper = RegretBoundStopper(rule=OptimalityGap(epsilon=0.1, beta="grid"))
     gp_minimize(calls.append, [(0, 5)], n_calls=20, x0=saved.x_iters, y0=saved.func_vals, callback=stopper)
     assert calls == []
     assert stopper.certificates == [saved.specs["args"]["callback"].certificate]

@@ -13,7 +13,7 @@ from tests.integrations.skopt.objectives import TABLE, sampler
 @pytest.fixture(scope="module")
 def stopper() -> RegretBoundStopper:
     """A search of the table, told two at a time; its third value is lost."""
-    stopper = RegretBoundStopper(rule=OptimalityGap(epsilon=0.1))
+    stopper = RegretBoundStopper(rule=OptimalityGap(epsilon=0.1, beta="grid"))
     optimizer = sampler([(0, 5)])
     for number in range(0, 40, 2):
         points = [[number % 6], [(number + 1) % 6]]

@@ -15,7 +15,7 @@ LINE = [(-5.0, 5.0)]
 
 
 def test_a_search_stops_at_a_test_and_its_picture_shows_every_evaluation():
-    stopper = RegretBoundStopper(rule=OptimalityGap(epsilon=1.0, schedule=Every(5)))
+    stopper = RegretBoundStopper(rule=OptimalityGap(epsilon=1.0, schedule=Every(5), beta="grid"))
     result = forest_minimize(parabola, LINE, n_calls=60, n_initial_points=5, random_state=0, callback=stopper)
     n = len(result.x_iters)
     assert n < 60
@@ -34,7 +34,7 @@ def test_a_search_stops_at_a_test_and_its_picture_shows_every_evaluation():
 def test_a_batch_that_jumps_over_a_test_gets_it():
     points = random_points(LINE, 13)
     values = [parabola(x) for x in points]
-    stoppers = [RegretBoundStopper(rule=OptimalityGap(epsilon=1e-3, schedule=Every(5))) for _ in range(2)]
+    stoppers = [RegretBoundStopper(rule=OptimalityGap(epsilon=1e-3, schedule=Every(5), beta="grid")) for _ in range(2)]
     for n in range(1, 14):
         stoppers[0](told(LINE, points[:n], values[:n]))
     for n in (4, 13):
@@ -47,7 +47,7 @@ def test_a_finished_search_is_certified_by_one_call():
     """As if the stopper had been there from the start: earlier tests take nothing from the last one."""
     points = random_points(LINE, 12)
     values = [parabola(x) for x in points]
-    from_the_start, once = (RegretBoundStopper(rule=OptimalityGap(epsilon=1e-3)) for _ in range(2))
+    from_the_start, once = (RegretBoundStopper(rule=OptimalityGap(epsilon=1e-3, beta="grid")) for _ in range(2))
     for n in range(1, 13):
         from_the_start(told(LINE, points[:n], values[:n]))
     once(told(LINE, points, values))

@@ -17,7 +17,7 @@ LINE = [(-5.0, 5.0)]
 
 
 def gap(epsilon: float = 0.1, **options) -> RegretBoundStopper:
-    return RegretBoundStopper(rule=OptimalityGap(epsilon=epsilon), **options)
+    return RegretBoundStopper(rule=OptimalityGap(epsilon=epsilon, beta="grid"), **options)
 
 
 def line_result(n: int, f=parabola):
@@ -73,7 +73,7 @@ def test_the_default_rule_is_the_papers_and_a_rule_overrides_the_numbers():
     assert stopper(result) is False
     assert (stopper.certificate.rule, stopper.certificate.epsilon, stopper.certificate.delta) == ("UCBbr", 0.5, 0.1)
     assert stopper.certificate.reason.startswith("too few observations")
-    stopper = RegretBoundStopper(9.0, 0.5, OptimalityGap(epsilon=0.2))
+    stopper = RegretBoundStopper(9.0, 0.5, OptimalityGap(epsilon=0.2, beta="grid"))
     stopper(result)
     assert (stopper.certificate.rule, stopper.certificate.epsilon, stopper.certificate.delta) == (
         "OptimalityGap",
@@ -210,7 +210,7 @@ def test_it_says_what_the_core_says_of_the_same_data():
     model = GPUCB(Space({"x0": Float(-5.0, 5.0)}), direction="minimize", seed=0)
     for x, value in zip(result.x_iters, result.func_vals, strict=True):
         model.tell({"x0": x[0]}, value)
-    assert stopper.certificate == model.certificate(OptimalityGap(epsilon=0.3))
+    assert stopper.certificate == model.certificate(OptimalityGap(epsilon=0.3, beta="grid"))
 
 
 def test_samples_of_the_hyperparameters_reach_the_certificate():

@@ -1,0 +1,156 @@
+"""The default rule where the kernel is unknown: what the count adds to two deviations, and what samples would."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from benchmarks import doubt
+from benchmarks.records import read
+from benchmarks.sections.section import BLUE, GREEN, ORANGE, Section, plain
+from benchmarks.tables import number, wilson_interval
+
+Record = dict[str, Any]
+# What is kept of a search under each name, and what it is called; each asks those before it as well.
+RULES = {"UCBbr": "√β = 2", "mode": "√β = 2 and the count (default)", "samples": "… and over samples"}
+_DEFAULT = RULES["mode"]
+_DRAWS = {"priors": "draws of the model's priors", "GP 3e-3": "draws of the paper"}
+_EARLY = 20
+# On these nothing, or little, in the data tells of what is missed.
+_UNTOLD = ("step", "Shekel-4")
+
+
+def section(folder: Path) -> Section | None:
+    """Return what there is to say; None without records."""
+    records = read(folder / doubt.PATH.name)
+    if not records:
+        return None
+    stops = stopped(records)
+    cells = _by(stops, ["problem", "ε", "rule"])
+    return Section(
+        title="The default rule, kernel unknown",
+        result=_result(stops),
+        asked="Does it pay to count what is left, besides the paper's experiment, where hyperparameters are estimated? "
+        f"Draws of the model's priors and of the paper's rows under Matérn-5/2 (ε a tenth of the deviation), test "
+        f"functions, heavy tails, a step and two tables of tuning jobs (ε a share of the range); default points, up to "
+        f"{doubt.TRIALS} evaluations, asked after each, δ = {doubt.DELTA}. The third column asks samples of the "
+        "hyperparameters, too. Stopped, false, median evaluations:",
+        shown=_shown(cells),
+        caption="Share of the searches that each had stopped, and stopped falsely, after so many evaluations",
+        draw=lambda figure: _draw(figure, stops),
+        found=(_early(stops),),
+        tables={"doubt": cells, "doubt-groups": groups_of(stops)},
+    )
+
+
+def stopped(records: Sequence[Record]) -> pd.DataFrame:
+    """Return for each rule on each search after how many evaluations it stopped, ∞ if never, and whether falsely.
+
+    A search that ended before the samples had stopped, long after the others, is one that they did not stop.
+    """
+    rows: list[Record] = []
+    for record in records:
+        epsilon = record["epsilon"]
+        for name, words in RULES.items():
+            hit = next(
+                (s for s in record["said"] if name in s and s[name][0] is not None and s[name][0] < epsilon), None
+            )
+            rows.append(
+                {
+                    "problem": record["problem"],
+                    "ε": "" if record["share"] is None else f"{record['share']:.0%}",
+                    "seed": record["seed"],
+                    "rule": words,
+                    "stop": np.inf if hit is None else hit["n"],
+                    "false": hit is not None and hit[name][1] > epsilon,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _by(stops: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+    """Return how many searches have the same values in these columns, how many of them ended, and how many falsely."""
+    rows: list[Record] = []
+    for cell, part in stops.groupby(columns, sort=False):
+        n, k = len(part), int(part["false"].sum())
+        low, high = wilson_interval(k, n)
+        rows.append(
+            dict(zip(columns, cell, strict=True))
+            | {"searches": n, "stopped": int(np.isfinite(part["stop"]).sum()), "false": k}
+            | {
+                "false from %": 100 * low,
+                "false to %": 100 * high,
+                "median evaluations": float(np.median(part["stop"])),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def groups_of(stops: pd.DataFrame) -> pd.DataFrame:
+    """Return the same for all draws of one kind, and all problems of one ε."""
+    is_draw = stops["ε"].eq("")
+    group = stops["problem"].str.partition(",")[0].map(_DRAWS).where(is_draw, "problems, ε = " + stops["ε"])
+    group = group.where(~stops["problem"].isin(_UNTOLD), stops["problem"])
+    return _by(stops.assign(group=group), ["group", "rule"])
+
+
+def _result(stops: pd.DataFrame) -> str:
+    told = stops[~stops["problem"].isin(_UNTOLD)]
+    rows = _by(told, ["rule"]).set_index("rule")
+    said = [f"{rows.loc[rule, 'false']} of {rows.loc[rule, 'stopped']} by {rule}" for rule in RULES.values()]
+    return (
+        f"**The default rule, kernel unknown:** of the stops false were {', '.join(said)}, but for "
+        f"{' and '.join(_UNTOLD)}."
+    )
+
+
+def _shown(cells: pd.DataFrame) -> pd.DataFrame:
+    rows: list[Record] = []
+    for cell, part in cells.groupby(["problem", "ε"], sort=False):
+        by_rule = part.set_index("rule")
+        row: Record = dict(zip(("problem", "ε"), cell, strict=True)) | {"searches": by_rule["searches"].iloc[0]}
+        for rule in RULES.values():
+            median = number(float(by_rule.loc[rule, "median evaluations"]))
+            row[rule] = f"{by_rule.loc[rule, 'stopped']}, {by_rule.loc[rule, 'false']}, {median}"
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _early(stops: pd.DataFrame) -> str:
+    early = stops[stops["false"] & stops["stop"].le(_EARLY)]
+    said = [f"{int((early['rule'] == rule).sum())} by {rule}" for rule in RULES.values()]
+    where = early[early["rule"] == _DEFAULT].groupby("problem").size()
+    places = ", ".join(f"{name} {count}" for name, count in where.items()) or "none"
+    return (
+        f"**Few data.** False stops within {_EARLY} evaluations: {', '.join(said)}; those by default: {places}. A step "
+        "whose lower floor no evaluation has come near leaves no trace in the data: the values are those of a smooth "
+        "bowl. Where all values differ by less than ε the product no longer stops before ten evaluations a parameter; "
+        "these records are without that."
+    )
+
+
+def _draw(figure: Figure, stops: pd.DataFrame) -> None:
+    groups = {
+        "draws": stops[stops["ε"].eq("")],
+        "ε = 1 %": stops[stops["ε"].eq("1%") & ~stops["problem"].isin(_UNTOLD)],
+        "ε = 5 %": stops[stops["ε"].eq("5%") & ~stops["problem"].isin(_UNTOLD)],
+    }
+    figure.set_size_inches(9, 3.3)
+    axes = figure.subplots(1, len(groups), sharey=True)
+    n = np.arange(1, doubt.TRIALS + 1)
+    for axis, (title, part) in zip(axes, groups.items(), strict=True):
+        for rule, colour in zip(RULES.values(), (ORANGE, BLUE, GREEN), strict=True):
+            here = part[part["rule"] == rule]
+            label = rule
+            for rows, width in ((here, 1.6), (here[here["false"]], 3.5)):
+                share = [100 * float((rows["stop"] <= k).sum()) / max(len(here), 1) for k in n]
+                axis.step(n, share, color=colour, lw=width, where="post", label=label)
+                label = None
+        axis.set(title=title, xlabel="evaluations", xlim=(0, doubt.TRIALS), ylim=(-2, 102))
+        plain(axis)
+    axes[0].set_ylabel("searches (%)\nthin: stopped, thick: falsely")
+    handles, labels = axes[-1].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)

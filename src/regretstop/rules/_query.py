@@ -1,0 +1,131 @@
+"""The paper's bound on the instantaneous regret of the next GP-UCB query, and what it says about evaluated trials."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from regretstop.array import Array
+from regretstop.bound import (
+    RegretBound,
+    RiskLedger,
+    Theorem,
+    grids_of,
+    log_n_exact,
+    settle_cost,
+    slopes_of,
+    theory_sqrt_beta,
+)
+from regretstop.model import Posterior
+from regretstop.search import Maximizer, Maximum, UpperConfidenceBound
+from regretstop.snapshot import Beta, Snapshot
+
+# √β = 2: the paper's experiment.
+UNCOUNTED_BETA = 4.0
+
+
+@dataclass(frozen=True)
+class QueryBound:
+    """The paper's bound under one posterior, in units of its prior deviation, and the query x_t that it is for."""
+
+    posterior: Posterior
+    regret: RegretBound
+    query: Maximum
+
+    def lower(self, mean: Array, std: Array) -> Array:
+        """Return the lower confidence bounds of trials, by which one is named among equals."""
+        # An infinite width means an infinite bound; any finite one then serves to name a trial, such as the default √β.
+        return mean - (self.regret.sqrt_eta if math.isfinite(self.regret.sqrt_eta) else 2.0) * std
+
+    def bounds(self, mean: Array, std: Array) -> Array:
+        """Return the bound handed on to each of the trials with these posterior means and deviations."""
+        if not math.isfinite(self.regret.value):
+            return np.full(len(mean), math.inf)
+        width = self.regret.sqrt_eta
+        # c_t + max(0, LCB(x_t) − LCB(x̂)): docs/theory.md, The paper's bound
+        lacking = (self.query.mean - width * self.query.std) - (mean - width * std)
+        return self.posterior.prior_std * self.regret.value + np.maximum(lacking, 0.0)
+
+
+@dataclass(frozen=True)
+class QueryFormula:
+    """c_t of the paper, eq. (12) and (13), at one moment.
+
+    Attributes:
+        snapshot: The data and the model.
+        beta: β of the acquisition whose maximiser x_t is.
+        ledger: What δ is spent on.
+        levels: Returns r L_j of each axis with a slope, shape (d,), for levels that fail under a posterior with at
+            most a risk.
+        one_level: Whether these are one Lipschitz constant, as the paper has it.
+    """
+
+    snapshot: Snapshot
+    beta: Beta
+    ledger: RiskLedger
+    levels: Callable[[Posterior, float], Array]
+    one_level: bool = False
+
+    def under_all(self) -> list[QueryBound]:
+        """Return the bound under each posterior.
+
+        Each with a full search: unlike the gap, this bound may be far too low or too high at a point that is only
+        nearly the maximiser.
+        """
+        model = self.snapshot.model
+        return [self._under(*each) for each in zip(model.posteriors, model.maximizers, strict=True)]
+
+    def _under(self, posterior: Posterior, maximizer: Maximizer) -> QueryBound:
+        snapshot, ledger, beta = self.snapshot, self.ledger, self.beta
+        space, n = snapshot.space, snapshot.data.n_observations
+        prior_std = posterior.prior_std
+        levels = self.levels(posterior, ledger.slope_risk)
+        theorems = [
+            Theorem(n + 1, math.log(ledger.risk_of(snapshot.test)), posterior.noise_std / prior_std, grid)
+            for grid in grids_of(space, levels, one_level=self.one_level)
+        ]
+        dim = len(levels)
+        # The paper's eq. (4) has one level, at the risk δ/4: of levels that differ, the geometric mean. No proof asks
+        # more of β than α ≤ β.
+        for_beta = self.levels(posterior, ledger.delta / 4.0)
+        reach = dim * math.exp(float(np.mean(np.log(for_beta)))) if dim else 0.0
+        sqrt_beta = theory_sqrt_beta(n + 1, dim, ledger.delta, reach, log_n_exact(space))
+
+        def least(query: Maximum, width: float) -> RegretBound:
+            """Return the bound by the grid that makes it least."""
+            bounds = (theorem.bound(query.std / prior_std, width) for theorem in theorems)
+            return min(bounds, key=lambda bound: bound.value)
+
+        if beta != "matched":
+            width = sqrt_beta if isinstance(beta, str) else math.sqrt(beta)
+            query = maximizer.maximize(UpperConfidenceBound(width))
+            return QueryBound(posterior, least(query, sqrt_beta), query)
+        tried: list[QueryBound] = []
+
+        def respond(std: float) -> float:
+            """Query with the width that matches this deviation; the theorem holds for whatever β it has."""
+            width = min(theorem.matched_width(std) for theorem in theorems)
+            query = maximizer.maximize(UpperConfidenceBound(width))
+            tried.append(QueryBound(posterior, least(query, width), query))
+            return query.std / prior_std
+
+        first = maximizer.maximize(UpperConfidenceBound(sqrt_beta))
+        settle_cost(first.std / prior_std, respond)
+        return min(tried, key=lambda each: each.regret.value)
+
+
+def two_deviations(snapshot: Snapshot, ledger: RiskLedger, incumbent: int) -> float:
+    """Return the paper's experiment, √β = 2, handed on to a trial, in the objective's units: a heuristic, no bound.
+
+    Args:
+        snapshot: Without an obstacle.
+        ledger: As of a rule that shares δ among tests, as the paper's experiment does.
+        incumbent: Index of the trial among the snapshot's points.
+    """
+    formula = QueryFormula(
+        snapshot, UNCOUNTED_BETA, ledger, lambda posterior, risk: slopes_of(snapshot.space, posterior, risk)
+    )
+    trial = snapshot.data.points[incumbent : incumbent + 1]
+    worst = max(float(each.bounds(*each.posterior.mean_std(trial))[0]) for each in formula.under_all())
+    return worst * snapshot.model.scale
