@@ -69,7 +69,9 @@ def test_on_an_enumerated_space_certificates_are_the_same(
         assert other.incumbent == one.incumbent
         assert other.optimality_gap_incumbent == one.optimality_gap_incumbent
         assert other.bound == pytest.approx(one.bound, rel=1e-9)
-        assert other.optimality_gap == pytest.approx(one.optimality_gap, rel=1e-9)
+        # Places are drawn where there are numeric axes, and choices listed where there are none.
+        is_listed = all(isinstance(p, Categorical) for p in histories[0].space.values())
+        assert other.optimality_gap == pytest.approx(one.optimality_gap, rel=1e-9 if is_listed else 0.5)
 
 
 @few
@@ -81,19 +83,16 @@ def test_on_a_searched_space_they_are_the_same_up_to_the_search(
     for one, other in pairs(histories, treatment, beta, [UCBbr(0.5), OptimalityGap(0.5, beta="grid")]):
         assert other.incumbent == one.incumbent
         assert other.bound == pytest.approx(one.bound, rel=1e-3)
-        assert other.optimality_gap == pytest.approx(one.optimality_gap, rel=1e-3)
 
 
 @few
-@given(shuffled(ENUMERATED), treatments)
-def test_paths_are_other_draws_of_the_same_model(histories: tuple[History, History], treatment: str) -> None:
-    """Frequencies are drawn column by column, so what is counted on paths differs as it does with another seed."""
-    rule = OptimalityGap(0.2, beta="grid")
-    ((one, other),) = pairs(histories, treatment, 4.0, [rule])
-    n = int(one.left.n_paths)
-    assert n == other.left.n_paths == 64
-    # Two binomial fractions of 64 differ by six deviations, √(2 · ¼ / 64) each, once in a billion at most.
-    assert abs(float(one.left.probability) - float(other.left.probability)) < 6 * 0.0884
+@given(shuffled(ENUMERATED | SEARCHED), treatments)
+def test_what_is_left_is_counted_at_other_places_of_the_same_model(
+    histories: tuple[History, History], treatment: str
+) -> None:
+    ((one, other),) = pairs(histories, treatment, "calibrated", [UCBbr(0.2)])
+    assert one.left.n_paths is None
+    assert other.left.probability == pytest.approx(one.left.probability, rel=0.5, abs=0.01)
 
 
 def test_prb_differs_no_more_than_with_another_seed() -> None:

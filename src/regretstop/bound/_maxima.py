@@ -148,7 +148,11 @@ class ExpectedMaxima:
         return self._posterior.prior_std
 
     def sample(self, levels: Sequence[float], n_replicates: int) -> "SampledMaxima":
-        """Return places that suit these levels and those near one of them."""
+        """Return places that suit these levels and those near one of them; all settings of a few choices."""
+        if self._faces.listed is not None:
+            every = self._faces.listed
+            draws = [self._draws(every, index, 0) for _, index in self._parts(every, lambda _: 1)]
+            return SampledMaxima(draws, np.ones(len(every.points)), 1, n_alike=n_replicates)
         places = self._places(n_replicates, min(levels))
         seen = self._seen(places)
         share = np.full((n_replicates, N_PLACES), _DEFENSIVE / N_PLACES)
@@ -248,13 +252,15 @@ class SampledMaxima:
     Args:
         draws: By the dimension of the face.
         weights: Of the places, shape (R · m,), a replicate's one after the other.
-        n_replicates: R ≥ 2.
+        n_replicates: How many there are.
+        n_alike: Each counts as so many, as where nothing is left to chance; R ≥ 2 in all.
     """
 
-    def __init__(self, draws: list[_Draws], weights: Array, n_replicates: int) -> None:
+    def __init__(self, draws: list[_Draws], weights: Array, n_replicates: int, n_alike: int = 1) -> None:
         self._draws = draws
         self._weights = weights
         self._n_replicates = n_replicates
+        self._n_alike = n_alike
 
     def counts(self, level: float) -> Array:
         """Return an unbiased estimate of N(level) from each replicate, shape (R,).
@@ -272,4 +278,4 @@ class SampledMaxima:
         )
         if effective < _FEWEST_EFFECTIVE:
             added = critical * self._weights
-        return np.minimum(added.reshape(self._n_replicates, -1).sum(axis=1), _MANY)
+        return np.repeat(np.minimum(added.reshape(self._n_replicates, -1).sum(axis=1), _MANY), self._n_alike)
