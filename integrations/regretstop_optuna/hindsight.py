@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from optuna.study import Study, StudyDirection
 
-from regretstop import Replay, Rule, Surrogate
+from regretstop import Replay, Rule, Schedule, Surrogate
 from regretstop import replay as replay_observations
 from regretstop.rules import resolve_rule
 from regretstop_optuna._memory import view_of
@@ -21,6 +21,7 @@ def replay(
     epsilon: float | None = None,
     delta: float = 0.05,
     surrogate: Surrogate | None = None,
+    after_stop: Schedule | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Replay:
     """Return what a rule would have said after each finished trial of a study, and store nothing.
@@ -36,6 +37,7 @@ def replay(
         epsilon: ε in the objective's units; needed unless a rule is given.
         delta: δ in (0, 1).
         surrogate: The model; a `GaussianProcess` by default.
+        after_stop: As for `regretstop.replay`: when the rule is asked after the stop, where nothing is decided.
         progress: Called with the number of trials that have been replayed.
 
     Raises:
@@ -55,5 +57,6 @@ def replay(
         direction="maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize",
         surrogate=surrogate,
         seconds=[seconds_of(view.trials[o.number], now) for o in view.observations],
+        after_stop=after_stop,
         progress=progress,
     )

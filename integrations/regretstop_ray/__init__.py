@@ -7,7 +7,8 @@ try:
 except ImportError as error:
     raise ImportError("regretstop_ray needs Ray Tune: pip install 'regretstop[ray]'") from error
 
-from regretstop_ray.report import certificate_of, plot_regret_bound
+from regretstop_ray.plot import plot_bound_parts, plot_optimum, plot_probability_left, plot_regret_bound
+from regretstop_ray.report import certificate_of
 from regretstop_ray.search import GPUCBSearch
 from regretstop_ray.stopper import RegretBoundStopper
 
@@ -15,5 +16,8 @@ __all__ = [
     "GPUCBSearch",
     "RegretBoundStopper",
     "certificate_of",
+    "plot_bound_parts",
+    "plot_optimum",
+    "plot_probability_left",
     "plot_regret_bound",
 ]
