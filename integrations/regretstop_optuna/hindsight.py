@@ -12,6 +12,7 @@ from regretstop_optuna._memory import view_of
 from regretstop_optuna._observations import seconds_of
 from regretstop_optuna._space import space_from
 from regretstop_optuna.check import check_study
+from regretstop_optuna.decision import models_of
 
 
 def replay(
@@ -36,7 +37,8 @@ def replay(
         rule: A stopping rule; it overrides the two numbers.
         epsilon: ε in the objective's units; needed unless a rule is given.
         delta: δ in (0, 1).
-        surrogate: The model; a `GaussianProcess` by default.
+        surrogate: The model; that of the study's sampler if it is a `GPUCBSampler`, else a `GaussianProcess`, by
+            default.
         after_stop: As for `regretstop.replay`: when the rule is asked after the stop, where nothing is decided.
         progress: Called with the number of trials that have been replayed.
 
@@ -50,13 +52,18 @@ def replay(
     if view.obstacle is not None or not view.joint:
         raise ValueError(f"the study cannot be replayed: {view.obstacle or view.missing}")
     now = datetime.datetime.now()
+    # As when the callback asked: a sampler of ours lent it its model.
+    lent = models_of(study)
+    options = {} if lent is None else lent.options
+    if surrogate is not None:
+        options = {**options, "surrogate": surrogate}
     return replay_observations(
         view.observations,
         space_from(dict(sorted(view.joint.items()))),
         rule=rule,
         direction="maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize",
-        surrogate=surrogate,
         seconds=[seconds_of(view.trials[o.number], now) for o in view.observations],
         after_stop=after_stop,
         progress=progress,
+        **options,
     )

@@ -142,6 +142,7 @@ def replay(
     seconds: Sequence[float] = (),
     after_stop: Schedule | None = None,
     progress: Callable[[int], None] | None = None,
+    **options: Any,
 ) -> Replay:
     """Ask a rule about a search that is over, as if it had been asked after every evaluation.
 
@@ -160,6 +161,8 @@ def replay(
             decided any more; in between the last certificate stands. It is asked about the last evaluation in any
             case. None for what the rule's own schedule says.
         progress: Called with the number of evaluations that have been replayed.
+        **options: Further arguments that GPUCB had in the search, such as beta and seed, on which certificates depend
+            (0 unless it is given).
 
     Raises:
         ValueError: If the direction is neither, or there are not as many durations as observations.
@@ -170,7 +173,8 @@ def replay(
         )
     order = sorted(range(len(observations)), key=lambda i: (observations[i].ended, observations[i].number))
     ended = [observations[i] for i in order]
-    optimizer = GPUCB(space, direction=direction, surrogate=surrogate, seed=0)
+    known: dict[str, Any] = {"surrogate": surrogate, "seed": 0}
+    optimizer = GPUCB(space, direction=direction, **known | options)
     certificates: list[Certificate] = []
     stop: int | None = None
     for n in range(1, len(ended) + 1):

@@ -16,6 +16,7 @@ def named_line(name: str, colours: Colours) -> Any:
 
 
 def lay_out(figure: Any, colours: Colours) -> None:
+    """Give a figure the colours of the theme, and its legend a place above."""
     lines: dict[str, Any] = {
         "gridcolor": colours.faint,
         "linecolor": colours.ink,
