@@ -63,16 +63,20 @@ def replay(
     rule = resolve_rule(epsilon, delta, rule)
     check_objective(metric, mode)
     seconds: dict[str, float] = {}
+    options: Mapping[str, Any] = {}
     if isinstance(source, RegretBoundStopper | GPUCBSearch):
         log = source.log
+        options = log.model.options
     else:
         trials = ended_trials(source, metric, mode)
         seconds = {trial.trial_id: trial.seconds for trial in trials.trials}
         searched = None if space is not None else searcher_of(trials.directory)
         if searched is None:
             return _of_results(trials, space, rule, surrogate, after_stop, progress)
-        log = searched.log
-    return _of_log(log, seconds, rule, surrogate, after_stop, progress)
+        log, options = searched.log, searched.restored_options or options
+    if surrogate is not None:
+        options = {**options, "surrogate": surrogate}
+    return _of_log(log, seconds, rule, options, after_stop, progress)
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,7 @@ class EndedTrials:
     """The trials of an experiment that is over.
 
     Attributes:
-        trials: In Tune's order.
+        trials: In the order in which they began.
         metric: Name of the metric.
         mode: "min" or "max".
         directory: Where the experiment keeps its files, if that is on this machine.
@@ -132,7 +136,9 @@ def ended_trials(source: ResultGrid | str | Path, metric: str | None, mode: str 
     if metric is None or mode is None:
         raise ValueError(f"metric and mode must be given, since the results do not tell: got {metric=}, {mode=}")
     # Tune's own results have no id of a trial that failed before it reported anything.
-    trials = [_trial(each.trial_id, each.config, grid[i], metric) for i, each in enumerate(analysis.trials)]
+    # Tune reads them from a directory in any order, and rounds what it calls a timestamp.
+    order = sorted(range(len(analysis.trials)), key=lambda i: _times(analysis.trials[i]))
+    trials = [_trial(analysis.trials[i], grid[i], metric) for i in order]
     lengths = [length for _, length in trials]
     longest = max(lengths, default=0)
     ended = [
@@ -146,19 +152,25 @@ def ended_trials(source: ResultGrid | str | Path, metric: str | None, mode: str 
     return EndedTrials(ended, metric, mode, local if local.is_dir() else None, n_cut_short)
 
 
-def _trial(trial_id: str, config: Mapping[str, Any], result: Any, metric: str) -> tuple[EndedTrial, int]:
+def _times(trial: Any) -> tuple[float, float, str]:
+    """Return when a trial began and reported last, and its id, which orders what was at the same time."""
+    known = trial.run_metadata
+    return known.start_time or 0.0, known.last_result_time or 0.0, trial.trial_id
+
+
+def _trial(trial: Any, result: Any, metric: str) -> tuple[EndedTrial, int]:
     """Return a trial, and how many results it reported."""
     metrics: Mapping[str, Any] = result.metrics or {}
     value = next(lookup(metrics, metric_path(metric)), None)
     failed = result.error is not None or isinstance(value, bool | str) or not hasattr(value, "__float__")
-    trial = EndedTrial(
-        trial_id,
-        config,
+    ended = EndedTrial(
+        trial.trial_id,
+        trial.config,
         math.nan if failed or value is None else float(value),
-        float(metrics.get("timestamp", 0.0)),
+        _times(trial)[1],
         float(metrics.get("time_total_s", 0.0)),
     )
-    return trial, int(metrics.get("training_iteration", 0))
+    return ended, int(metrics.get("training_iteration", 0))
 
 
 def _cut_short(trial: EndedTrial) -> EndedTrial:
@@ -205,7 +217,7 @@ def _of_log(
     log: TrialLog,
     seconds: Mapping[str, float],
     rule: Rule,
-    surrogate: Surrogate | None,
+    options: Mapping[str, Any],
     after_stop: Schedule | None,
     progress: Callable[[int], None] | None,
 ) -> Replay:
@@ -216,7 +228,6 @@ def _of_log(
     by_number = {record.number: trial_id for trial_id, record in log.trials.items()}
     # An evaluation from elsewhere cost this experiment nothing.
     took = [seconds.get(by_number[o.number], 0.0) for o in observations] if seconds else []
-    options = dict(log.model.options) if surrogate is None else {**log.model.options, "surrogate": surrogate}
     return _replayed(observations, log.space.space, log.mode, took, rule, options, after_stop, progress)
 
 
