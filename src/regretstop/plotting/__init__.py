@@ -75,7 +75,11 @@ def plot_bound_parts(source: Result | Replay, *, theme: Theme = "light") -> "Fig
 
 
 def plot_optimum(
-    source: Result | Replay | GPUCB, *, params: Sequence[str] | None = None, theme: Theme = "light"
+    source: Result | Replay | GPUCB,
+    *,
+    params: Sequence[str] | None = None,
+    epsilon: float | None = None,
+    theme: Theme = "light",
 ) -> "Figure":
     """Draw where the optimum can still be, with plotly.
 
@@ -86,12 +90,13 @@ def plot_optimum(
     Args:
         source: What `minimize` or `replay` returned, or a search.
         params: One or two parameters; the other ones are those of the certified trial.
+        epsilon: ε in the objective's units; that of the last certificate by default, and none of a search.
         theme: "light" or "dark".
 
     Raises:
         ValueError: If there are too few observations for a model, or no such parameters.
     """
-    return draw_plotly.optimum(optimum(source, params), theme)
+    return draw_plotly.optimum(optimum(source, params, epsilon), theme)
 
 
 def bound_history(source: Result | Replay) -> BoundHistory:
@@ -117,14 +122,17 @@ def bound_parts(source: Result | Replay) -> BoundParts:
     return bound_parts_of([o.number for o in observations], source.certificates)
 
 
-def optimum(source: Result | Replay | GPUCB, params: Sequence[str] | None = None) -> Optimum:
+def optimum(
+    source: Result | Replay | GPUCB, params: Sequence[str] | None = None, epsilon: float | None = None
+) -> Optimum:
     """Return what both backends draw.
 
     Raises:
         ValueError: If there are too few observations for a model, or no such parameters.
     """
     if isinstance(source, GPUCB):
-        return optimum_of(source, params=params)
+        return optimum_of(source, epsilon=epsilon, params=params)
     last = source.certificates[-1]
-    epsilon = last.epsilon if last.measure == "regret" else None
+    if epsilon is None and last.measure == "regret":
+        epsilon = last.epsilon
     return optimum_of(source.optimizer, epsilon=epsilon, incumbent=last.incumbent, params=params)

@@ -45,11 +45,15 @@ def _line(found: Optimum, colours: Colours) -> "Figure":
         handles.append(ax.fill_between(x, lower, upper, **band))
     if found.is_whole:
         handles.append(ax.scatter(found.points[:, 0], found.values, s=14, color=colours.ink, label="trials", zorder=3))
-    handles.append(ax.axvline(found.incumbent[0], color=colours.epsilon, linestyle=":", label=words["incumbent"]))
+    handles.append(
+        ax.axvline(
+            found.incumbent[0], color=colours.epsilon, linestyle=":", linewidth=2.0, zorder=4, label=words["incumbent"]
+        )
+    )
     ax.set_ylabel(text(found.objective))
     if has_paths:
         handles += _draw_bars(panels[1], found, 0, colours)
-        panels[1].axvline(found.incumbent[0], color=colours.epsilon, linestyle=":")
+        panels[1].axvline(found.incumbent[0], color=colours.epsilon, linestyle=":", linewidth=2.0, zorder=4)
         panels[1].set_ylabel("share of paths")
     for panel in panels:
         dress(panel, colours)
@@ -121,7 +125,9 @@ def _marginals(found: Optimum, colours: Colours) -> "Figure":
         dress(ax, colours)
         handles = _draw_bars(ax, found, k, colours)
         words = labels(found)["incumbent"]
-        handles.append(ax.axvline(found.incumbent[k], color=colours.epsilon, linestyle=":", label=words))
+        handles.append(
+            ax.axvline(found.incumbent[k], color=colours.epsilon, linestyle=":", linewidth=2.0, zorder=4, label=words)
+        )
         _set_axis(ax, found.axes[k])
         if k % cols == 0:
             ax.set_ylabel("share of paths")
@@ -149,6 +155,7 @@ def _draw_bars(ax: "Axes", found: Optimum, k: int, colours: Colours) -> list[Any
     second = ax.bar(
         starts, settled, widths, bottom=is_open, color=colours.gap, hatch="//", label=words["settled"], **look
     )
+    ax.set_ylim(0.0, 1.05 * float(np.max(is_open + settled)))
     return [first, second]
 
 

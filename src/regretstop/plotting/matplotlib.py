@@ -52,16 +52,21 @@ def plot_bound_parts(source: Result | Replay, ax: "Axes | None" = None, *, theme
 
 
 def plot_optimum(
-    source: Result | Replay | GPUCB, *, params: Sequence[str] | None = None, theme: Theme = "light"
+    source: Result | Replay | GPUCB,
+    *,
+    params: Sequence[str] | None = None,
+    epsilon: float | None = None,
+    theme: Theme = "light",
 ) -> "Figure":
     """Draw where the optimum can still be, in a new figure; see `regretstop.plotting.plot_optimum`.
 
     Args:
         source: What `minimize` or `replay` returned, or a search.
         params: One or two parameters; the other ones are those of the certified trial.
+        epsilon: ε in the objective's units; that of the last certificate by default, and none of a search.
         theme: "light" or "dark".
 
     Raises:
         ValueError: If there are too few observations for a model, or no such parameters.
     """
-    return draw_matplotlib.optimum(optimum(source, params), theme)
+    return draw_matplotlib.optimum(optimum(source, params, epsilon), theme)
