@@ -25,11 +25,11 @@ def ray_search(directory: Path, *, metric: str | None, direction: str | None, ra
     Raises:
         ValueError: If it is no experiment, metric or direction are not known, or no trial has ended.
     """
+    if not any(directory.glob("experiment_state*.json")):
+        raise ValueError(f"{str(directory)!r} is no directory of a Ray Tune experiment")
     from regretstop_ray import replay
     from regretstop_ray.hindsight import ended_trials, searcher_of
 
-    if not any(directory.glob("experiment_state*.json")):
-        raise ValueError(f"{str(directory)!r} is no directory of a Ray Tune experiment")
     found = ended_trials(directory.resolve(), metric, _MODES[direction])
     notes: list[str] = []
     if found.n_cut_short:

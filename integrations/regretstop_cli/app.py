@@ -113,13 +113,13 @@ def bound(
 
 
 class _named_errors:
-    """Ends the program with the message of a ValueError, or of a file that cannot be read, instead of its traceback."""
+    """Ends the program with one line where an argument is wrong, a file cannot be read, or a framework is missing."""
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, ValueError | OSError | ModuleNotFoundError):
+        if isinstance(error, ValueError | OSError | ImportError):
             typer.echo(f"regretstop: {error}", err=True)
             raise typer.Exit(2) from error
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+# Letters that have room side by side under a panel of three in a row.
+_ABREAST = 28
+
 
 def optimum(found: Optimum, theme: Theme = "light") -> "Figure":
     """Return where the optimum can still be: a line, a map, or the marginals of many parameters."""
@@ -164,7 +167,9 @@ def _set_axis(ax: "Axes", axis: Axis, of: str = "x") -> None:
         places = list(range(len(axis.choices)))
         words = [text(shorter(choice)) for choice in axis.choices]
         if of == "x":
-            ax.set_xticks(places, words)
+            # Where they would run into each other they are slanted.
+            slanted: dict[str, Any] = {"rotation": 25, "ha": "right"} if sum(map(len, words)) > _ABREAST else {}
+            ax.set_xticks(places, words, **slanted)
         else:
             ax.set_yticks(places, words)
     elif axis.log:
