@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-from regretstop import GPUCB, Categorical, Float, Int, Result, Space, UCBbr, minimize
+from regretstop import GPUCB, Categorical, Float, GaussianProcess, Int, OptimalityGap, Result, Space, UCBbr, minimize
 from regretstop.plotting import Theme
 from regretstop.plotting.matplotlib import plot_bound_parts, plot_optimum, plot_probability_left, plot_regret_bound
 
@@ -47,6 +47,8 @@ def main() -> None:
     """Draw everything."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     tuned = searched(loss, TUNING, 0.002, 60)
+    rule = OptimalityGap(0.002, beta=4.0)
+    parted = minimize(loss, TUNING, rule=rule, max_trials=40, seed=0, surrogate=GaussianProcess(noise_std=1e-4))
     line = searched(lambda p: math.sin(3.0 * p["x"]) + 0.3 * p["x"], Space({"x": Float(-2.0, 3.0)}), 0.02, 7)
     square = Space({"lr": Float(1e-4, 1.0, log=True), "momentum": Float(0.0, 1.0)})
     plane = searched(lambda p: (math.log10(p["lr"]) + 2.0) ** 2 * 0.1 + (p["momentum"] - 0.6) ** 2, square, 0.005, 11)
@@ -54,7 +56,7 @@ def main() -> None:
     pictures: dict[str, Callable[[Theme], Any]] = {
         "regret_bound": lambda theme: plot_regret_bound(tuned, theme=theme).figure,
         "probability_left": lambda theme: plot_probability_left(tuned, theme=theme).figure,
-        "bound_parts": lambda theme: plot_bound_parts(tuned, theme=theme).figure,
+        "bound_parts": lambda theme: plot_bound_parts(parted, theme=theme).figure,
         "optimum_line": lambda theme: plot_optimum(line, theme=theme),
         "optimum_map": lambda theme: plot_optimum(plane, theme=theme),
         "optimum_marginals": lambda theme: plot_optimum(early, epsilon=0.01, theme=theme),

@@ -73,7 +73,7 @@ def _pictures(answer: Answer) -> list[Picture]:
         _picture(
             "The bound", "After the stop the rule was asked now and then only, since nothing is decided.", history
         ),
-        _picture("What is left", "Estimated from draws of the fitted model.", left),
+        _picture("What is left", "Estimated given the fitted model.", left),
         _picture("Where the optimum can still be", "Maximisers of draws of the model that all trials give.", where),
         _picture("What the bound is made of", "Shares, and in the legend the sizes in the end.", parts),
     ]

@@ -19,12 +19,12 @@ from regretstop.plotting import (
 from regretstop.plotting import matplotlib as in_matplotlib
 from tests.histories import FINITE, INFINITE, SPACES, random_history
 
-RULES = [UCBbr(0.1), OptimalityGap(0.1), OptimalityGap(0.1, beta=4.0)]
+RULES = [UCBbr(0.1), OptimalityGap(0.1, beta="grid"), OptimalityGap(0.1, beta=4.0)]
 
 
 def certified(rule: Rule, space: str = "a square", seed: int = 0, **options: object) -> Certificate:
     history = random_history(SPACES[space], 12, seed)
-    return history.told(**options).certificate(rule)
+    return history.told(**{"beta": 4.0} | options).certificate(rule)
 
 
 @given(
@@ -59,7 +59,7 @@ def test_without_noise_none_of_the_bound_is_noise(rule: Rule) -> None:
 
 
 def test_a_finite_space_has_no_grid() -> None:
-    parts = parts_of(certified(OptimalityGap(0.1), "a table"))
+    parts = parts_of(certified(OptimalityGap(0.1, beta="grid"), "a table"))
     assert parts is not None
     assert parts["grid"] == 0.0
 
@@ -81,6 +81,7 @@ def test_a_search_of_noise_alone_is_held_up_by_noise() -> None:
 
 def test_what_does_not_say_what_it_is_made_of() -> None:
     assert parts_of(certified(PRB(0.1))) is None
+    assert parts_of(certified(UCBbr(0.1), beta="calibrated")) is None
     assert parts_of(UCBbr(0.1).undecided("too few")) is None
     with pytest.raises(ValueError, match="no certificate of PRB says what its bound is made of"):
         bound_parts_of([0], [certified(PRB(0.1))])
@@ -89,7 +90,8 @@ def test_what_does_not_say_what_it_is_made_of() -> None:
 
 
 def test_both_backends_draw_shares_of_the_bound() -> None:
-    result = minimize(lambda p: (p["x"] - 3.0) ** 2, FINITE["twelve integers"], rule=UCBbr(0.01), max_trials=9, seed=0)
+    f, space = lambda p: (p["x"] - 3.0) ** 2, FINITE["twelve integers"]
+    result = minimize(f, space, rule=UCBbr(0.01), max_trials=9, seed=0, beta=4.0)
     figure, ax = plot_bound_parts(result), in_matplotlib.plot_bound_parts(result)
     stacked = [math.fsum(trace.y[k] for trace in figure.data) for k in range(len(figure.data[0].y))]
     known = [total for total in stacked if math.isfinite(total)]

@@ -69,7 +69,8 @@ def plot_bound_parts(source: Result | Replay, *, theme: Theme = "light") -> "Fig
         theme: "light" or "dark".
 
     Raises:
-        ValueError: If no certificate says it: those of `UCBbr` and `OptimalityGap` do, once they are finite.
+        ValueError: If no certificate says it: those of `UCBbr` and `OptimalityGap` do, once they are finite, but with
+            beta="calibrated", which counts what is left as a whole.
     """
     return draw_plotly.bound_parts(bound_parts(source), theme)
 

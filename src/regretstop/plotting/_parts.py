@@ -94,8 +94,8 @@ def bound_parts_of(
     if last is None or not any(found):
         rule = "" if last is None else f" of {last.rule}"
         raise ValueError(
-            f"no certificate{rule} says what its bound is made of: those of UCBbr and OptimalityGap do, except with "
-            "beta='calibrated', once they are finite"
+            f"no certificate{rule} says what its bound is made of: a finite bound of UCBbr or OptimalityGap does, but "
+            "with beta='calibrated', which counts what is left as a whole"
         )
     return BoundParts(
         trials=trials,

@@ -46,7 +46,8 @@ def plot_bound_parts(source: Result | Replay, ax: "Axes | None" = None, *, theme
         theme: "light" or "dark".
 
     Raises:
-        ValueError: If no certificate says it: those of `UCBbr` and `OptimalityGap` do, once they are finite.
+        ValueError: If no certificate says it: those of `UCBbr` and `OptimalityGap` do, once they are finite, but with
+            beta="calibrated", which counts what is left as a whole.
     """
     return draw_matplotlib.bound_parts(bound_parts(source), ax, theme)
 
