@@ -1,6 +1,7 @@
 """The example scripts run, stop by their certificates, and print what a reader is told to expect."""
 
 import importlib
+import json
 import os
 import re
 import subprocess
@@ -10,6 +11,8 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+
+from regretstop import Certificate
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 # GPyTorch's import warns of this.
@@ -80,6 +83,25 @@ def test_a_short_script_ends_with_a_certificate(script: str, expected: list[str]
     printed = run(script).stdout
     for words in expected:
         assert words in printed
+
+
+def test_a_finished_study_is_asked_afterwards(tmp_path: Path) -> None:
+    """The study of the documents: the command answers about it what the script itself says."""
+    pytest.importorskip("optuna")
+    pytest.importorskip("typer")
+    path = tmp_path / "study.db"
+    printed = run("finished_study.py", path).stdout
+    (stop,) = re.findall(r"100 trials, best value 0\.9\d+; it would have stopped after (\d+)\n", printed)
+    done = subprocess.run(
+        [sys.executable, "-m", "regretstop_cli", "check", path, "--epsilon", "0.01", "--json", "-"],
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    answer = json.loads(done.stdout)
+    assert answer["stop"]["after"] == int(stop)
+    assert answer["n_saved"] == 100 - int(stop)
+    assert str(Certificate.from_dict(answer["certificate"])) in printed
 
 
 @pytest.fixture

@@ -121,7 +121,7 @@ def test_each_lowest_version_is_one_that_the_tests_run_on(project: dict[str, Any
 
 
 def test_the_extras_are_those_of_users(project: dict[str, Any]) -> None:
-    assert set(project["optional-dependencies"]) == {"all", "gpytorch", "optuna", "plot", "ray", "skopt"}
+    assert set(project["optional-dependencies"]) == {"all", "cli", "gpytorch", "optuna", "plot", "ray", "skopt"}
 
 
 @pytest.fixture(scope="module")

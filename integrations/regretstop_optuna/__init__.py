@@ -14,7 +14,7 @@ from regretstop_optuna.callback import RegretBoundCallback
 from regretstop_optuna.check import check_study
 from regretstop_optuna.decision import certificate_of, should_stop
 from regretstop_optuna.hindsight import replay
-from regretstop_optuna.plot import plot_regret_bound
+from regretstop_optuna.plot import plot_bound_parts, plot_optimum, plot_probability_left, plot_regret_bound
 from regretstop_optuna.sampler import GPUCBSampler
 
 __all__ = [
@@ -22,6 +22,9 @@ __all__ = [
     "RegretBoundCallback",
     "certificate_of",
     "check_study",
+    "plot_bound_parts",
+    "plot_optimum",
+    "plot_probability_left",
     "plot_regret_bound",
     "replay",
     "should_stop",

@@ -15,8 +15,9 @@ are read, and no longer written.
 """
 
 import dataclasses
+import math
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial
@@ -103,8 +104,16 @@ def with_rows(attributes: Attributes, rule: str, rows: Iterable[Row]) -> dict[st
     return {**attributes.get(HISTORY, {}), rule: to_columns(rows)}
 
 
-def bounds_after(attributes: Attributes, rule: str) -> dict[int, tuple[float, float]]:
-    """Return the bound and the certified gap that were known after a trial, by its number, in order.
+class Bounds(NamedTuple):
+    """What was known after a trial: the bound, the certified gap, and the probability left, NaN if not estimated."""
+
+    bound: float
+    gap: float
+    left: float
+
+
+def bounds_after(attributes: Attributes, rule: str) -> dict[int, Bounds]:
+    """Return what was known after a trial, by its number, in order.
 
     Those of the latest certificate and of decisions are exact, the others have four digits.
     """
@@ -115,9 +124,16 @@ def bounds_after(attributes: Attributes, rule: str) -> dict[int, tuple[float, fl
             exact.append(StoredCertificate(trial, certificate))
     exact += [stored for name, stored in latest_certificates(attributes).items() if name == rule]
     exact += [stored for stored in stored_decisions(attributes) if stored.certificate.rule == rule]
-    found = {row.trial: (row.bound, row.gap) for row in stored_rows(attributes, rule)}
-    found |= {stored.trial: (stored.certificate.bound, stored.certificate.optimality_gap) for stored in exact}
+    found = {row.trial: Bounds(row.bound, row.gap, _known(row.left)) for row in stored_rows(attributes, rule)}
+    for stored in exact:
+        left = stored.certificate.left
+        probability = _known(None if left is None else left.probability)
+        found[stored.trial] = Bounds(stored.certificate.bound, stored.certificate.optimality_gap, probability)
     return dict(sorted(found.items()))
+
+
+def _known(probability: float | None) -> float:
+    return math.nan if probability is None else probability
 
 
 def _earlier(attributes: Attributes) -> Iterator[tuple[str, int, Mapping[str, Any]]]:

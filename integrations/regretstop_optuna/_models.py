@@ -21,6 +21,7 @@ class Models:
         **options: Arguments of `GPUCB`.
 
     Attributes:
+        options: The arguments.
         lock: Hold it while calling `get` and while using what it returned.
 
     Raises:
@@ -29,7 +30,7 @@ class Models:
 
     def __init__(self, **options: Any) -> None:
         check_search(**options)
-        self._options = options
+        self.options = options
         self._entries: list[tuple[dict[str, BaseDistribution], StudyDirection, GPUCB]] = []
         self.lock = threading.Lock()
 
@@ -57,5 +58,5 @@ class Models:
         return GPUCB(
             space_from(distributions),
             direction="maximize" if direction == StudyDirection.MAXIMIZE else "minimize",
-            **self._options,
+            **self.options,
         )

@@ -5,13 +5,14 @@ from collections.abc import Callable
 
 from optuna.study import Study, StudyDirection
 
-from regretstop import Replay, Rule, Surrogate
+from regretstop import Replay, Rule, Schedule, Surrogate
 from regretstop import replay as replay_observations
 from regretstop.rules import resolve_rule
 from regretstop_optuna._memory import view_of
 from regretstop_optuna._observations import seconds_of
 from regretstop_optuna._space import space_from
 from regretstop_optuna.check import check_study
+from regretstop_optuna.decision import models_of
 
 
 def replay(
@@ -21,6 +22,7 @@ def replay(
     epsilon: float | None = None,
     delta: float = 0.05,
     surrogate: Surrogate | None = None,
+    after_stop: Schedule | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Replay:
     """Return what a rule would have said after each finished trial of a study, and store nothing.
@@ -35,7 +37,9 @@ def replay(
         rule: A stopping rule; it overrides the two numbers.
         epsilon: ε in the objective's units; needed unless a rule is given.
         delta: δ in (0, 1).
-        surrogate: The model; a `GaussianProcess` by default.
+        surrogate: The model; that of the study's sampler if it is a `GPUCBSampler`, else a `GaussianProcess`, by
+            default.
+        after_stop: As for `regretstop.replay`: when the rule is asked after the stop, where nothing is decided.
         progress: Called with the number of trials that have been replayed.
 
     Raises:
@@ -48,12 +52,18 @@ def replay(
     if view.obstacle is not None or not view.joint:
         raise ValueError(f"the study cannot be replayed: {view.obstacle or view.missing}")
     now = datetime.datetime.now()
+    # As when the callback asked: a sampler of ours lent it its model.
+    lent = models_of(study)
+    options = {} if lent is None else lent.options
+    if surrogate is not None:
+        options = {**options, "surrogate": surrogate}
     return replay_observations(
         view.observations,
         space_from(dict(sorted(view.joint.items()))),
         rule=rule,
         direction="maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize",
-        surrogate=surrogate,
         seconds=[seconds_of(view.trials[o.number], now) for o in view.observations],
+        after_stop=after_stop,
         progress=progress,
+        **options,
     )

@@ -7,7 +7,9 @@ try:
 except ImportError as error:
     raise ImportError("regretstop_ray needs Ray Tune: pip install 'regretstop[ray]'") from error
 
-from regretstop_ray.report import certificate_of, plot_regret_bound
+from regretstop_ray.hindsight import replay
+from regretstop_ray.plot import plot_bound_parts, plot_optimum, plot_probability_left, plot_regret_bound
+from regretstop_ray.report import certificate_of
 from regretstop_ray.search import GPUCBSearch
 from regretstop_ray.stopper import RegretBoundStopper
 
@@ -15,5 +17,9 @@ __all__ = [
     "GPUCBSearch",
     "RegretBoundStopper",
     "certificate_of",
+    "plot_bound_parts",
+    "plot_optimum",
+    "plot_probability_left",
     "plot_regret_bound",
+    "replay",
 ]

@@ -4,24 +4,19 @@
 """What was decided about an experiment, from the objects that ran it or from its directory."""
 
 import json
-import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyarrow.fs import FileSystem, FileType
 from ray.tune import ResultGrid
 
 from regretstop import Rule
-from regretstop.plotting import BoundHistory, draw_plotly
 from regretstop.rules import resolve_rule
 from regretstop_ray._assess import certify
 from regretstop_ray._certificate import TrialCertificate
 from regretstop_ray._record import RECORD, record_of
 from regretstop_ray.search import GPUCBSearch
 from regretstop_ray.stopper import RegretBoundStopper
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure  # pyright: ignore[reportMissingTypeStubs]
 
 Source = RegretBoundStopper | GPUCBSearch | ResultGrid | str | Path
 
@@ -45,56 +40,13 @@ def certificate_of(source: Source, rule: Rule | None = None) -> TrialCertificate
         if not isinstance(source, RegretBoundStopper | GPUCBSearch):
             raise ValueError(f"a rule needs the stopper or the searcher, which have the model, got source={source!r}")
         return certify(source.log, resolve_rule(None, None, rule))[0]
-    certificates = [stored["certificate"] for stored in _record(source)["certificates"]]
+    certificates = [stored["certificate"] for stored in stored_record(source)["certificates"]]
     chosen = [c for c in certificates if c["stop"]] or certificates
     return TrialCertificate.from_dict(chosen[-1]) if chosen else None
 
 
-def plot_regret_bound(source: Source) -> "Figure":
-    """Draw the stored regret bounds against ε over the trials, in the order in which they ended, with plotly.
-
-    Args:
-        source: As for `certificate_of`.
-
-    Raises:
-        ValueError: If there are no bounds.
-    """
-    return draw_plotly(bound_history(source))
-
-
-def bound_history(source: Source) -> BoundHistory:
-    """Return what both backends draw: of several rules, the one that was last.
-
-    Trials are counted from 0 in the order in which they ended: where they run one by one, by their numbers.
-
-    Raises:
-        ValueError: If there are no bounds.
-    """
-    record = _record(source)
-    if not record["certificates"]:
-        raise ValueError(f"{source!r} holds no regret bounds: run the experiment with a RegretBoundStopper")
-    rule = record["certificates"][-1]["rule"]
-    found = {
-        stored["n_ended"]: TrialCertificate.from_dict(stored["certificate"])
-        for stored in record["certificates"]
-        if stored["rule"] == rule
-    }
-    values = {trial["ended_as"]: trial["value"] for trial in record["trials"]}
-    ended = range(1, max(found) + 1)
-    last = found[max(found)]
-    return BoundHistory(
-        trials=[n - 1 for n in ended],
-        bounds=[found[n].bound if n in found else math.nan for n in ended],
-        gaps=[found[n].optimality_gap if n in found else math.nan for n in ended],
-        values=[math.nan if values.get(n) is None else values[n] for n in ended],
-        epsilon=last.epsilon,
-        rule=last.rule,
-        stopped_at=max(found) - 1 if last.stop else None,
-        direction="maximize" if record["mode"] == "max" else "minimize",
-    )
-
-
-def _record(source: Source) -> dict[str, Any]:
+def stored_record(source: Source) -> dict[str, Any]:
+    """Return what is stored about an experiment: see `record_of`."""
     if isinstance(source, RegretBoundStopper | GPUCBSearch):
         return record_of(source.log)
     if isinstance(source, ResultGrid):

@@ -82,6 +82,8 @@ class GPUCBSearch(Searcher):
         self._spec = None if space is None else dict(space)
         given = None if space is None else SearchSpace(space)
         self.log = TrialLog(options, space=given, metric=metric, mode=mode)
+        # Those of the search that a state is from, on which its certificates depend: this one keeps its own.
+        self.restored_options: Mapping[str, Any] | None = None
         self._to_evaluate = [dict(point) for point in points_to_evaluate or ()]
         self._rewards = None if evaluated_rewards is None else list(evaluated_rewards)
         if self._rewards is not None and len(self._rewards) != len(self._to_evaluate):
@@ -192,13 +194,19 @@ class GPUCBSearch(Searcher):
 
     def get_state(self) -> dict[str, Any]:
         """Return what would be lost with the process."""
-        return {**self.log.get_state(), "to_evaluate": self._to_evaluate, "rewards": self._rewards}
+        return {
+            **self.log.get_state(),
+            "to_evaluate": self._to_evaluate,
+            "rewards": self._rewards,
+            "options": self.log.model.options,
+        }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take over a state, with the trials of this process where they are ahead of it."""
         self.log.complete_from(state)
         self._metric, self._mode = self.log.metric, self.log.mode
         self._to_evaluate, self._rewards = list(state["to_evaluate"]), state["rewards"]
+        self.restored_options = state.get("options")
 
     def save(self, checkpoint_path: str) -> None:
         """Write the state to a file."""

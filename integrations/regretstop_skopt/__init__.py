@@ -9,7 +9,7 @@ try:
 except ImportError as error:
     raise ImportError("regretstop_skopt needs scikit-optimize: pip install 'regretstop[skopt]'") from error
 
-from regretstop_skopt.plot import plot_regret_bound
+from regretstop_skopt.plot import plot_bound_parts, plot_optimum, plot_probability_left, plot_regret_bound
 from regretstop_skopt.stopper import RegretBoundStopper
 
-__all__ = ["RegretBoundStopper", "plot_regret_bound"]
+__all__ = ["RegretBoundStopper", "plot_bound_parts", "plot_optimum", "plot_probability_left", "plot_regret_bound"]

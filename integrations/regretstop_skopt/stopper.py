@@ -88,6 +88,11 @@ class RegretBoundStopper:
         return dict(self._certificates)
 
     @property
+    def model(self) -> GPUCB | None:
+        """The model of the current search; None where there is none yet, or it cannot be modelled."""
+        return self._model
+
+    @property
     def observations(self) -> list[Observation]:
         """The evaluations of the current search, as of the last call."""
         return list(self._observations)

@@ -33,7 +33,7 @@ from regretstop.bound import (
 from regretstop.model import HasJets
 from regretstop.normal import upper_quantile
 from regretstop.search import How, Maximizes, UpperConfidenceBound, coarse_maximizers, largest_of
-from regretstop.snapshot import Snapshot
+from regretstop.snapshot import Snapshot, std_floor
 
 # Keeps δ/n_L for slopes in the certified gap that stands beside the bound of a rule without slopes: the default of the
 # rules that have them, by the paper's Remark 3.5.
@@ -64,6 +64,8 @@ class Gap:
         how: How the maximum was obtained.
         open_point: The maximiser that keeps the gap open, shape (d,): where it jumps between a known and an unknown
             region as √α grows, the unknown one.
+        std: σ_n(x̂) of the worst posterior.
+        std_floor: Below which none of its deviations can be, however the evaluations are placed.
     """
 
     bound: float
@@ -74,6 +76,8 @@ class Gap:
     log_n_grid: float
     how: How
     open_point: Array | None
+    std: float
+    std_floor: float
 
 
 def certified_gap(snapshot: Snapshot, ledger: RiskLedger) -> Gap | None:
@@ -124,10 +128,12 @@ def calibrated_gaps(snapshot: Snapshot, sqrt_beta: float) -> list[Gap]:
     incumbent = int(np.argmax(np.mean([mean - sqrt_beta * std for mean, std in at_data], axis=0)))
     gaps: list[Gap] = []
     for (mean, std), maximizer in zip(at_data, snapshot.model.maximizers, strict=True):
+        own_std, floor = float(std[incumbent]), std_floor(maximizer.posterior, snapshot.data.n_observations)
         maximum = maximizer.maximize(UpperConfidenceBound(sqrt_beta))
         highest = max(maximum.value, float(np.max(mean + sqrt_beta * std)))
         bound = highest - float(mean[incumbent] - sqrt_beta * std[incumbent])
-        gaps.append(Gap(bound, incumbent, sqrt_beta, sqrt_beta, 0.0, 0.0, maximum.how, maximum.point))
+        how, point = maximum.how, maximum.point
+        gaps.append(Gap(bound, incumbent, sqrt_beta, sqrt_beta, 0.0, 0.0, how, point, own_std, floor))
     return gaps
 
 
@@ -183,6 +189,8 @@ def _gap_under(
             size,
             maximum.how,
             maximum.point if maximum.std * MATCHED >= alpha_std else None,
+            own_std,
+            std_floor(posterior, snapshot.data.n_observations),
         )
         return max(maximum.std, _LEAST_COST * prior_std)
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from regretstop.certificate import Certificate
@@ -11,6 +11,7 @@ from regretstop.history import Observation
 from regretstop.model import Surrogate
 from regretstop.optimizer import GPUCB, Direction
 from regretstop.rules import Rule
+from regretstop.schedule import Schedule
 from regretstop.spaces import Space
 
 
@@ -24,6 +25,7 @@ class Result:
         certificate: The last certificate.
         certificates: One per evaluation, in order.
         history: All evaluations in order.
+        optimizer: The search as it stands, to go on with, or to draw what its model knows.
     """
 
     params: Mapping[str, Any]
@@ -31,6 +33,7 @@ class Result:
     certificate: Certificate
     certificates: tuple[Certificate, ...]
     history: tuple[Observation, ...]
+    optimizer: GPUCB = field(repr=False, compare=False)
 
 
 def minimize(
@@ -78,7 +81,7 @@ def minimize(
     chosen = optimizer.history[number] if certificates[-1].stop and number is not None else None
     best = chosen or min(finite, key=lambda o: o.value if o.value is not None else math.inf)
     assert best.value is not None
-    return Result(best.params, float(best.value), certificates[-1], tuple(certificates), optimizer.history)
+    return Result(best.params, float(best.value), certificates[-1], tuple(certificates), optimizer.history, optimizer)
 
 
 @dataclass(frozen=True)
@@ -89,12 +92,14 @@ class Replay:
         observations: The evaluations, in the order in which they ended.
         certificates: What the rule would have said after each of them.
         direction: "maximize" or "minimize".
+        optimizer: The model with all of them, to draw what it knows.
         seconds: How long each evaluation took; empty where that is not known.
     """
 
     observations: tuple[Observation, ...]
     certificates: tuple[Certificate, ...]
     direction: Direction
+    optimizer: GPUCB = field(repr=False, compare=False)
     seconds: tuple[float, ...] = ()
 
     @property
@@ -135,7 +140,9 @@ def replay(
     direction: Direction,
     surrogate: Surrogate | None = None,
     seconds: Sequence[float] = (),
+    after_stop: Schedule | None = None,
     progress: Callable[[int], None] | None = None,
+    **options: Any,
 ) -> Replay:
     """Ask a rule about a search that is over, as if it had been asked after every evaluation.
 
@@ -150,7 +157,12 @@ def replay(
         direction: "maximize" or "minimize".
         surrogate: The model; a `GaussianProcess` by default.
         seconds: How long each evaluation took, in the same order as `observations`; none where that is not known.
+        after_stop: When the rule is asked after the evaluation at which the search would have stopped, where nothing is
+            decided any more; in between the last certificate stands. It is asked about the last evaluation in any
+            case. None for what the rule's own schedule says.
         progress: Called with the number of evaluations that have been replayed.
+        **options: Further arguments that GPUCB had in the search, such as beta and seed, on which certificates depend
+            (0 unless it is given).
 
     Raises:
         ValueError: If the direction is neither, or there are not as many durations as observations.
@@ -161,11 +173,18 @@ def replay(
         )
     order = sorted(range(len(observations)), key=lambda i: (observations[i].ended, observations[i].number))
     ended = [observations[i] for i in order]
-    optimizer = GPUCB(space, direction=direction, surrogate=surrogate, seed=0)
+    known: dict[str, Any] = {"surrogate": surrogate, "seed": 0}
+    optimizer = GPUCB(space, direction=direction, **known | options)
     certificates: list[Certificate] = []
+    stop: int | None = None
     for n in range(1, len(ended) + 1):
-        optimizer.replace_history(ended[:n])
-        certificates.append(optimizer.certificate(rule))
+        is_asked = after_stop is None or stop is None or n in (len(ended), after_stop.due(n, stop).n_observations)
+        if is_asked:
+            optimizer.replace_history(ended[:n])
+        certificates.append(optimizer.certificate(rule) if is_asked else certificates[-1])
+        if stop is None and certificates[-1].stop:
+            stop = n
         if progress is not None:
             progress(n)
-    return Replay(tuple(ended), tuple(certificates), direction, tuple(seconds[i] for i in order) if seconds else ())
+    durations = tuple(seconds[i] for i in order) if seconds else ()
+    return Replay(tuple(ended), tuple(certificates), direction, optimizer, durations)

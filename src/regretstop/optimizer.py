@@ -89,6 +89,11 @@ class GPUCB:
         self._tests: dict[str, tuple[EncodedHistory, Certificate]] = {}
 
     @property
+    def direction(self) -> Direction:
+        """Whether values are maximised or minimised."""
+        return "maximize" if self._sign > 0 else "minimize"
+
+    @property
     def needs_epsilon(self) -> bool:
         """Whether the ε that `ask` is given changes what it returns."""
         return self._exceedance == "rule"

@@ -41,6 +41,7 @@ class FittedModel:
         posteriors: One per hyperparameter sample; none where nothing is fitted.
         maximizers: Of an acquisition, for each posterior, in the same order.
         scale: One standardised unit, in the objective's units.
+        offset: What is 0 in standardised units, in the objective's units and maximised.
         sampling: How the hyperparameter samples came about; None where there are none.
         check: How well earlier values were predicted before they were seen; None where that was not checked.
     """
@@ -49,6 +50,7 @@ class FittedModel:
     posteriors: tuple[Posterior, ...] = ()
     maximizers: tuple[Maximizer, ...] = ()
     scale: float = 1.0
+    offset: float = 0.0
     sampling: SamplingReport | None = None
     check: ModelCheck | None = None
 
@@ -61,6 +63,7 @@ class FittedModel:
             posteriors=fit.posteriors,
             maximizers=model.maximizers,
             scale=fit.data.scale,
+            offset=fit.data.offset,
             sampling=fit.sampling,
             check=fit.check,
         )
@@ -113,6 +116,12 @@ class FittedModel:
         if self.sampling is not None and self.sampling.fallback is not None:
             remark += f"; at the mode of the hyperparameters, which could not be sampled: {self.sampling.fallback}"
         return remark
+
+
+def std_floor(posterior: Posterior, n: int) -> float:
+    """Return σ √(1/(n + 1 + σ²)), below which no deviation is after n observations (paper, Lemma B.4); standardised."""
+    noise_std = posterior.noise_std / posterior.prior_std
+    return posterior.prior_std * noise_std / math.sqrt(n + 1 + noise_std * noise_std)
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,8 @@ class OptimalityGap(LedgerRule):
         terms = {
             "sqrt_alpha": gap.sqrt_alpha,
             "sqrt_eta": gap.sqrt_eta,
+            "posterior_std": gap.std * snapshot.model.scale,
+            "std_floor": gap.std_floor * snapshot.model.scale,
             "grid_error": gap.grid_error * snapshot.model.scale,
             "log_n_grid": gap.log_n_grid,
             "n_L": ledger.n_L,

@@ -23,7 +23,7 @@ from regretstop.model import Posterior
 from regretstop.rules._base import Estimate, verdict
 from regretstop.rules._ledger import LedgerRule, risk_spent
 from regretstop.rules._query import UNCOUNTED_BETA, QueryBound, QueryFormula
-from regretstop.snapshot import Snapshot
+from regretstop.snapshot import Snapshot, std_floor
 from regretstop.spaces import Space
 
 
@@ -131,15 +131,17 @@ class UCBbr(LedgerRule):
             reason += _noise_remark(posterior, regret, snapshot, self.epsilon)
         if snapshot.beta == "calibrated":
             reason += f"; √β = 2 without a proof, since {counting_obstacle(snapshot)}"
-        scale = snapshot.model.scale
+        scale, n = snapshot.model.scale, snapshot.data.n_observations
         terms = {
-            "t": snapshot.data.n_observations + 1,
+            "t": n + 1,
             "query_bound": regret.value * posterior.prior_std * scale,
             "sqrt_beta": regret.sqrt_beta,
             "sqrt_eta": regret.sqrt_eta,
             "sqrt_alpha": regret.sqrt_alpha,
             "s": regret.s,
+            "grid_error": posterior.prior_std * scale * math.exp(-regret.s * math.log(n + 1)),
             "posterior_std": query.std * scale,
+            "std_floor": std_floor(posterior, n) * scale,
             "prior_std": posterior.prior_std * scale,
             "n_L": ledger.n_L,
         }

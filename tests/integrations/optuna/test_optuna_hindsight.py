@@ -4,7 +4,7 @@ import datetime
 
 import optuna
 import pytest
-from regretstop_optuna import RegretBoundCallback, certificate_of, replay
+from regretstop_optuna import GPUCBSampler, RegretBoundCallback, certificate_of, replay
 
 from regretstop import Every, OptimalityGap, UCBbr
 from tests.integrations.optuna.objectives import parabola
@@ -61,3 +61,41 @@ def test_what_cannot_be_replayed_says_why():
     study.optimize(conditional, n_trials=8)
     with pytest.raises(ValueError, match="cannot be replayed: 'a', 'b' are not in every trial"):
         replay(study, epsilon=0.1)
+
+
+def _sphere(trial):
+    x, y = trial.suggest_float("x", -2.0, 2.0), trial.suggest_float("y", 1e-3, 1.0, log=True)
+    if trial.number == 4:
+        raise optuna.TrialPruned
+    return float("nan") if trial.number == 6 else (x - 0.3) ** 2 + (y - 0.1) ** 2
+
+
+def _score(trial):
+    kind = trial.suggest_categorical("kind", ["a", "b", "c"])
+    return {"a": 0.2, "b": 0.9, "c": 0.5}[kind] - 0.1 * abs(trial.suggest_int("n", 0, 5) - 3)
+
+
+@pytest.mark.parametrize(
+    ("objective", "direction", "sampler", "rule"),
+    [
+        (parabola, "minimize", optuna.samplers.TPESampler(seed=1), UCBbr(0.5)),
+        (_sphere, "minimize", optuna.samplers.RandomSampler(seed=2), OptimalityGap(0.5)),
+        (_score, "maximize", optuna.samplers.TPESampler(seed=3), UCBbr(0.05, schedule=Every(3))),
+        (_sphere, "minimize", GPUCBSampler(seed=4), UCBbr(0.01)),
+        (_score, "maximize", GPUCBSampler(beta="matched", seed=5), OptimalityGap(0.05)),
+    ],
+    ids=["TPE", "random, with failures", "a schedule", "GP-UCB", "GP-UCB, matched"],
+)
+def test_it_agrees_with_what_the_callback_decided_certificate_by_certificate(objective, direction, sampler, rule):
+    study = optuna.create_study(direction=direction, sampler=sampler)
+    live = {}
+
+    def note(study, trial):
+        live[trial.number] = certificate_of(study)
+
+    study.optimize(objective, n_trials=30, callbacks=[RegretBoundCallback(rule=rule), note])
+    found = replay(study, rule)
+    assert found.stop == (len(study.trials) if certificate_of(study).stop else None)
+    assert len(live) > 8
+    for number, certificate in live.items():
+        assert found.certificates[number] == certificate, number

@@ -12,7 +12,7 @@ from ray.tune.search import ConcurrencyLimiter, Repeater
 from ray.tune.search.optuna import OptunaSearch
 from regretstop_ray import GPUCBSearch, RegretBoundStopper, certificate_of
 from regretstop_ray.matplotlib import plot_regret_bound as plot_matplotlib
-from regretstop_ray.report import bound_history, plot_regret_bound
+from regretstop_ray.plot import bound_history, plot_regret_bound
 
 from regretstop import GPUCB, GaussianProcess, Observation, OptimalityGap, UCBbr
 from tests.integrations.ray.objectives import EPSILON, space, value

@@ -32,7 +32,7 @@ def test_best_values() -> None:
 def test_matplotlib() -> None:
     from matplotlib.axes import Axes
 
-    ax = draw_matplotlib(HISTORY)
+    ax = draw_matplotlib.regret_bound(HISTORY)
     assert isinstance(ax, Axes)
     assert ax.get_yscale() == "log"
     assert ax.get_xlabel() == "trial"
@@ -52,32 +52,37 @@ def test_matplotlib_on_the_users_axes() -> None:
     from matplotlib.figure import Figure
 
     mine = Figure().add_subplot()
-    assert draw_matplotlib(HISTORY, mine) is mine
+    assert draw_matplotlib.regret_bound(HISTORY, mine) is mine
 
 
 def test_plotly() -> None:
     from plotly.graph_objects import Figure
 
-    figure = draw_plotly(HISTORY)
+    figure = draw_plotly.regret_bound(HISTORY)
     assert isinstance(figure, Figure)
     traces = {trace.name: trace for trace in figure.data}
-    assert set(traces) == {"bound (UCBbr)", "certified optimality gap", "best value"}
+    assert set(traces) == {
+        "bound (UCBbr)",
+        "certified optimality gap",
+        "best value",
+        "ε = 0.1",
+        "stopped at trial 7",
+    }
+    assert list(traces["ε = 0.1"].y) == [0.1, 0.1]
     assert list(traces["bound (UCBbr)"].x) == HISTORY.trials
     assert [math.isnan(y) for y in traces["bound (UCBbr)"].y] == [True, True, False, False, False]
     assert math.isnan(traces["certified optimality gap"].y[-1])
     assert list(traces["best value"].y) == HISTORY.best_values
     assert figure.layout.yaxis.type == "log"
-    texts = [annotation.text for annotation in figure.layout.annotations]
-    assert "ε = 0.1" in texts
-    assert "stopped at trial 7" in texts
+    assert [shape.x0 for shape in figure.layout.shapes] == [7]
     assert "NaN" not in figure.to_json()  # strict JSON
 
 
 @pytest.mark.parametrize("n", [0, 1])
 def test_histories_with_little_to_draw(n: int) -> None:
     nothing = BoundHistory([0] * n, [math.inf] * n, [math.inf] * n, [math.nan] * n, 0.1, "UCBbr", None, "minimize")
-    draw_matplotlib(nothing).figure.canvas.draw()
-    assert len(draw_plotly(nothing).data) == 3
+    draw_matplotlib.regret_bound(nothing).figure.canvas.draw()
+    assert len(draw_plotly.regret_bound(nothing).data) == 4
 
 
 _PYPLOT = """
@@ -87,9 +92,9 @@ import matplotlib.pyplot as plt
 mine = plt.figure(7)
 axes = plt.gca()
 before = (plt.get_fignums(), plt.gcf() is mine, plt.gca() is axes, matplotlib.get_backend(), dict(matplotlib.rcParams))
-from tests.test_plotting import HISTORY, draw_matplotlib, draw_plotly
-draw_matplotlib(HISTORY).figure.canvas.draw()
-draw_plotly(HISTORY)
+from tests.plotting.test_plotting import HISTORY, draw_matplotlib, draw_plotly
+draw_matplotlib.regret_bound(HISTORY).figure.canvas.draw()
+draw_plotly.regret_bound(HISTORY)
 assert before == (
     plt.get_fignums(), plt.gcf() is mine, plt.gca() is axes, matplotlib.get_backend(), dict(matplotlib.rcParams)
 )
@@ -98,9 +103,9 @@ assert not axes.get_lines()
 
 _NO_PYPLOT = """
 import sys
-from tests.test_plotting import HISTORY, draw_matplotlib
+from tests.plotting.test_plotting import HISTORY, draw_matplotlib
 assert "matplotlib" not in sys.modules and "plotly" not in sys.modules
-draw_matplotlib(HISTORY)
+draw_matplotlib.regret_bound(HISTORY)
 assert "matplotlib.pyplot" not in sys.modules and "plotly" not in sys.modules
 """
 

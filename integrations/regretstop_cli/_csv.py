@@ -1,0 +1,111 @@
+"""A CSV file with a row for each trial, such as Optuna's and Ray's data frames become."""
+
+import csv
+import datetime
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from regretstop import Observation, Replay, Rule, Schedule
+from regretstop import replay as replay_observations
+from regretstop_cli._ranges import space_of
+from regretstop_cli._sources import Progress, Search
+
+# How the columns of parameters begin in the frames of Optuna and Ray; without one of these all other columns are.
+_PREFIXES = ("params_", "config/")
+_SECONDS = ("seconds", "time_total_s")
+_START, _END = "datetime_start", "datetime_complete"
+_STATE, _COMPLETE, _PRUNED = "state", "COMPLETE", "PRUNED"
+
+
+def csv_search(path: Path, *, value: str, direction: str | None, ranges: Sequence[str]) -> Search:
+    """Return the search that a file holds, in the order of its rows.
+
+    Args:
+        path: The file; its first row has the names.
+        value: The column of the objective. An empty field is a trial that failed.
+        direction: "minimize" or "maximize".
+        ranges: Declared ranges.
+
+    Raises:
+        ValueError: If there is no such column or no direction, or no row has a value.
+    """
+    if direction not in ("minimize", "maximize"):
+        raise ValueError("--direction must be minimize or maximize: a CSV file does not tell")
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
+        rows = list(reader)
+        columns = list(reader.fieldnames or [])
+    if value not in columns:
+        raise ValueError(
+            f"{str(path)!r} has no column {value!r}, but {', '.join(map(repr, columns)) or 'none'}: --value"
+        )
+    if not rows:
+        raise ValueError(f"{str(path)!r} has no rows")
+    named = {column: _name(column) for column in columns if _name(column) is not None}
+    names = named or {c: c for c in columns if c not in (value, *_SECONDS, _START, _END, _STATE)}
+    typed = {column: _typed([row[column] or "" for row in rows]) for column in names}
+    params = [{str(names[column]): typed[column][i] for column in names} for i in range(len(rows))]
+    space, notes = space_of(params, ranges)
+    observations = [Observation(p, _value(row, value), i) for i, (p, row) in enumerate(zip(params, rows, strict=True))]
+    n_valued = sum(o.value is not None and math.isfinite(o.value) for o in observations)
+    if not n_valued:
+        raise ValueError(f"no row of {str(path)!r} has a number as {value!r}")
+    if n_valued < len(rows):
+        notes.append(f"{len(rows) - n_valued} rows have no value, and are left out")
+    seconds = [_duration(row) for row in rows]
+
+    def run(rule: Rule, after_stop: Schedule, progress: Progress) -> Replay:
+        return replay_observations(
+            observations,
+            space,
+            rule=rule,
+            direction="maximize" if direction == "maximize" else "minimize",
+            seconds=seconds if math.fsum(seconds) > 0.0 else (),
+            after_stop=after_stop,
+            progress=progress,
+        )
+
+    return Search(f"file {path.name!r}", len(rows), value, notes, run)
+
+
+def _name(column: str) -> str | None:
+    """Return the name of a parameter of a data frame; None where the column is of something else."""
+    found = [column.removeprefix(prefix) for prefix in _PREFIXES if column.startswith(prefix)]
+    return found[0] if found else None
+
+
+def _typed(texts: Sequence[str]) -> list[Any]:
+    """Return a column's values: integers if all are, else numbers if all are, else the texts."""
+    for kind in (int, float):
+        try:
+            return [kind(text) for text in texts]
+        except ValueError:
+            continue
+    return list(texts)
+
+
+def _value(row: Mapping[str, str], column: str) -> float | None:
+    """Return a trial's value; None for one that was cut short, NaN for one that failed."""
+    state = (row.get(_STATE) or _COMPLETE).upper()
+    if state == _PRUNED:
+        return None
+    try:
+        return float(row[column]) if state == _COMPLETE else math.nan
+    except ValueError:
+        return math.nan
+
+
+def _duration(row: Mapping[str, str]) -> float:
+    """Return how many seconds a trial took, 0 where the row does not tell."""
+    try:
+        for name in _SECONDS:
+            if row.get(name):
+                return float(row[name])
+        if row.get(_START) and row.get(_END):
+            start, end = (datetime.datetime.fromisoformat(row[name]) for name in (_START, _END))
+            return (end - start).total_seconds()
+    except ValueError:
+        pass
+    return 0.0

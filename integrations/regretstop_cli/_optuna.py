@@ -1,0 +1,62 @@
+"""An Optuna study, in whatever storage."""
+
+from pathlib import Path
+from typing import Any
+
+from regretstop import Replay, Rule, Schedule
+from regretstop_cli._sources import Progress, Search
+
+_SQLITE = b"SQLite format 3\0"
+
+
+def optuna_search(storage: str, study_name: str | None) -> Search:
+    """Return the search of a study.
+
+    Args:
+        storage: A URL, an SQLite file, or a journal file.
+        study_name: Which study; None for the only one.
+
+    Raises:
+        ValueError: If there is no such storage, or no such study.
+    """
+    import optuna
+    from regretstop_optuna import replay
+
+    # A bar of our own says how far it is.
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    opened = _storage(storage)
+    names = optuna.get_all_study_names(opened)
+    if study_name is None and len(names) != 1:
+        raise ValueError(f"{storage!r} has {len(names)} studies, name one: {', '.join(map(repr, names))}")
+    chosen = names[0] if study_name is None else study_name
+    if chosen not in names:
+        raise ValueError(f"{storage!r} has no study {chosen!r}, but {', '.join(map(repr, names)) or 'none'}")
+    study = optuna.load_study(study_name=chosen, storage=opened)
+    n_running = sum(not trial.state.is_finished() for trial in study.get_trials(deepcopy=False))
+    n_trials = len(study.get_trials(deepcopy=False)) - n_running
+    notes = [f"{n_running} trials have not ended, and are left out"] if n_running else []
+
+    def run(rule: Rule, after_stop: Schedule, progress: Progress) -> Replay:
+        return replay(study, rule, after_stop=after_stop, progress=progress)
+
+    metric_names = study.metric_names
+    return Search(f"study {chosen!r}", n_trials, metric_names[0] if metric_names else "objective", notes, run)
+
+
+def _storage(storage: str) -> Any:
+    """Return the storage, which has to be there: Optuna would make a new one where there is none."""
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend
+
+    if "://" in storage:
+        scheme, _, where = storage.partition(":///")
+        if scheme.startswith("sqlite") and not Path(where).is_file():
+            raise ValueError(f"{where!r} does not exist")
+        return storage
+    with open(storage, "rb") as file:
+        head = file.read(len(_SQLITE))
+    if head == _SQLITE:
+        return f"sqlite:///{storage}"
+    if not head.lstrip().startswith(b"{"):
+        raise ValueError(f"{storage!r} is neither an SQLite database nor a journal of Optuna, nor a CSV file")
+    return JournalStorage(JournalFileBackend(storage))

@@ -1,0 +1,4 @@
+import pytest
+
+for name in ("jinja2", "rich", "typer"):
+    pytest.importorskip(name)
