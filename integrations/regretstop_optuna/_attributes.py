@@ -16,6 +16,7 @@ are read, and no longer written.
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from optuna.distributions import BaseDistribution
@@ -52,10 +53,18 @@ class StoredCertificate:
 
 
 def latest_entry(trial: int, certificate: Certificate, rule: Rule) -> dict[str, Any]:
-    """Return what is stored of a rule's latest certificate; `until` is when the rule has another one at the latest."""
-    due = rule.schedule.due(certificate.n_observations, 1)
-    until = certificate.n_observations + 1 if due.following is None else due.following
-    return {"trial": trial, "until": until, "certificate": certificate.to_dict()}
+    """Return what is stored of a rule's latest certificate.
+
+    `until` is when the rule has another one at the latest, `epsilon` that of its bounds on a regret.
+    """
+    due = [leaf.schedule.due(certificate.n_observations, 1).following for leaf in rule.leaves]
+    until = max(certificate.n_observations + 1 if following is None else following for following in due)
+    return {
+        "trial": trial,
+        "until": until,
+        "epsilon": rule.regret_epsilon,
+        "certificate": certificate.to_dict(),
+    }
 
 
 def latest_certificates(attributes: Attributes) -> dict[str, StoredCertificate]:
@@ -78,15 +87,21 @@ def latest_epsilon(attributes: Attributes) -> float | None:
     It is in the study, so that a resumed search goes on as it would have, and so do other processes. A rule is being
     asked if its certificate was not overdue when the latest of all was computed.
     """
-    entries = list(attributes.get(LATEST, {}).values())
+    entries: list[Mapping[str, Any]] = list(attributes.get(LATEST, {}).values())
     if not entries:
         earlier = list(_earlier(attributes))
         last = max((trial for _, trial, _ in earlier), default=0)
-        values = [value for _, trial, value in earlier if trial == last]
-    else:
-        now = max(int(entry["certificate"]["n_observations"]) for entry in entries)
-        values = [entry["certificate"] for entry in entries if entry["until"] >= now]
-    return min((float(v["epsilon"]) for v in values if v.get("measure") == "regret"), default=None)
+        entries = [{"certificate": value} for _, trial, value in earlier if trial == last]
+    now = max((int(entry["certificate"]["n_observations"]) for entry in entries), default=0)
+    found = [_regret_epsilon(entry) for entry in entries if int(entry.get("until", now)) >= now]
+    return min((epsilon for epsilon in found if epsilon is not None), default=None)
+
+
+def _regret_epsilon(entry: Mapping[str, Any]) -> float | None:
+    if "epsilon" not in entry:  # of an earlier version
+        certificate = entry["certificate"]
+        return float(certificate["epsilon"]) if certificate.get("measure") == "regret" else None
+    return None if entry["epsilon"] is None else float(entry["epsilon"])
 
 
 # ---- The history ---------------------------------------------------------------------------------------------------
@@ -114,9 +129,10 @@ def bounds_after(attributes: Attributes, rule: str) -> dict[int, tuple[float, fl
         if certificate is not None:
             exact.append(StoredCertificate(trial, certificate))
     exact += [stored for name, stored in latest_certificates(attributes).items() if name == rule]
-    exact += [stored for stored in stored_decisions(attributes) if stored.certificate.rule == rule]
+    exact += [stored for stored in stored_decisions(attributes) if stored.certificate.asker == rule]
     found = {row.trial: (row.bound, row.gap) for row in stored_rows(attributes, rule)}
-    found |= {stored.trial: (stored.certificate.bound, stored.certificate.optimality_gap) for stored in exact}
+    shown = [(stored.trial, stored.certificate.shown) for stored in exact]
+    found |= {trial: (statement.bound, statement.optimality_gap) for trial, statement in shown}
     return dict(sorted(found.items()))
 
 
@@ -137,15 +153,18 @@ def decision_key(rule: str) -> str:
 
 
 def decision_entry(trial: int, certificate: Certificate, rule: Rule) -> dict[str, Any]:
-    """Return what is stored of a decision."""
-    return {"trial": trial, "settings": _settings_of(rule), "certificate": certificate.to_dict()}
+    """Return what is stored of a decision: the settings are those of the rule, or of each rule of a combination."""
+    settings = [_settings_of(leaf) for leaf in rule.leaves]
+    one = settings[0] if certificate.asked.combination is None else settings
+    return {"trial": trial, "settings": one, "certificate": certificate.to_dict()}
 
 
 def stored_decisions(attributes: Attributes, rule: Rule | None = None) -> list[StoredCertificate]:
     """Return the decisions in order of trial: all of them, or those that satisfy `rule` now.
 
     A decision satisfies a rule if it was made by the same rule with the same settings, its bound is
-    below the rule's ε, and it risked no more than the rule's δ.
+    below the rule's ε, and it risked no more than the rule's δ. Of a combination each rule counts by itself, in the
+    decision as in what is asked.
     """
     found: list[StoredCertificate] = []
     for key, value in attributes.items():
@@ -154,14 +173,18 @@ def stored_decisions(attributes: Attributes, rule: Rule | None = None) -> list[S
         certificate = _read(value["certificate"])
         if certificate is None:
             continue
-        if rule is None or (
-            certificate.rule == type(rule).__name__
-            and _have_same_settings(value["settings"], rule)
-            and certificate.bound < rule.epsilon
-            and certificate.delta <= rule.delta
-        ):
+        if rule is None or rule.is_decided(partial(_is_satisfied, certificate, value["settings"])):
             found.append(StoredCertificate(value["trial"], certificate))
     return sorted(found, key=lambda stored: stored.trial)
+
+
+def _is_satisfied(certificate: Certificate, settings: Any, rule: Rule) -> bool:
+    """Return whether what the decision's rules said satisfies a single rule."""
+    made_by: list[Mapping[str, str]] = [settings] if isinstance(settings, Mapping) else settings
+    return any(
+        said.rule == rule.label and _have_same_settings(own, rule) and rule.is_met_by(said)
+        for own, said in zip(made_by, certificate.said, strict=True)
+    )
 
 
 def _settings_of(rule: Rule) -> dict[str, str]:

@@ -23,12 +23,12 @@ def observation_of(trial: FrozenTrial) -> Observation:
     A pruned trial was cut short and its last intermediate value is not one of the objective, so it has none; a failed
     one is NaN. The infinities that Optuna lets pass are left to the model, which fits none of these.
     """
-    ended = trial.datetime_complete.timestamp() if trial.datetime_complete is not None else 0.0
+    started, ended = (None if t is None else t.timestamp() for t in (trial.datetime_start, trial.datetime_complete))
+    span = None if started is None or ended is None else (started, ended)
+    value = trial.value if trial.state == TrialState.COMPLETE else math.nan
     if trial.state == TrialState.PRUNED:
-        return Observation(trial.params, None, trial.number, ended)
-    return Observation(
-        trial.params, trial.value if trial.state == TrialState.COMPLETE else math.nan, trial.number, ended
-    )
+        value = None
+    return Observation(trial.params, value, trial.number, ended or 0.0, span)
 
 
 def has_value(trial: FrozenTrial) -> bool:

@@ -116,10 +116,10 @@ def decide(study: Study, rule: Rule, models: Models, trial: int | None = None) -
         return Decision(standing, is_standing=True)
     assessment = certify(study, view, rule, models)
     certificate = assessment.certificate
-    if assessment.obstacle is not None:
-        previous = attributes.latest_certificates(user_attributes(study)).get(certificate.rule)
-        if previous is None or previous.certificate.reason != certificate.reason:
-            logger.warning(f"No regret bound for the study: {certificate.reason}. It runs on.")
+    if assessment.obstacle is not None and rule.claims and not certificate.stop:
+        previous = attributes.latest_certificates(user_attributes(study)).get(certificate.asker)
+        if previous is None or all(each.reason != assessment.obstacle for each in previous.certificate.said):
+            logger.warning(f"No regret bound for the study: {assessment.obstacle}. It runs on.")
     trial = view.observations[-1].number if trial is None else trial
     store_certificate(study, memory, trial, certificate, rule)
     if certificate.stop:
@@ -137,7 +137,8 @@ def _standing(study: Study, memory: Memory, view: View, rule: Rule | None = None
     """Return the last decision, of any rule or to the satisfaction of `rule`; None if there is none.
 
     A decision falls once the study shows that its space is not the one that was modelled: after a
-    resumption with another range, say.
+    resumption with another range, say. One that rests on no model stands.
     """
-    decisions = attributes.stored_decisions(attributes_of(study, memory), rule)
-    return decisions[-1].certificate if decisions and view.obstacle is None else None
+    decisions = [stored.certificate for stored in attributes.stored_decisions(attributes_of(study, memory), rule)]
+    standing = [each for each in decisions if view.obstacle is None or each.guarantee == "none"]
+    return standing[-1] if standing else None

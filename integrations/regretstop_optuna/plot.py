@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial
 
+from regretstop import Certificate
 from regretstop.plotting import BoundHistory, draw_plotly
 from regretstop_optuna import _attributes as attributes
 from regretstop_optuna._observations import has_value
@@ -46,10 +47,10 @@ def bound_history(study: Study) -> BoundHistory:
     decisions = [
         decision
         for decision in attributes.stored_decisions(stored)
-        if decision.certificate.rule == last.rule and decision.certificate.bound < last.epsilon
+        if decision.certificate.asker == last.asker and _stops_at(decision.certificate, last)
     ]
     finished = [t for t in all_trials(study) if t.state.is_finished()]
-    after = attributes.bounds_after(stored, last.rule)
+    after = attributes.bounds_after(stored, last.asker)
     found: list[tuple[float, float]] = []
     for trial in finished:
         # Between two tests the last one stands.
@@ -59,10 +60,17 @@ def bound_history(study: Study) -> BoundHistory:
         bounds=[bound for bound, _ in found],
         gaps=[gap for _, gap in found],
         values=[_value(t) for t in finished],
-        epsilon=last.epsilon,
-        rule=last.rule,
+        epsilon=last.shown.epsilon,
+        rule=last.shown.rule,
         stopped_at=decisions[-1].trial if decisions else None,
         direction="maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize",
+    )
+
+
+def _stops_at(decision: Certificate, last: Certificate) -> bool:
+    """Return whether a decision is one at the ε of the latest certificate, too."""
+    return (
+        decision.stop if decision.asked.combination or decision.guarantee == "none" else decision.bound < last.epsilon
     )
 
 

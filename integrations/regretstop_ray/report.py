@@ -84,11 +84,11 @@ def bound_history(source: Source) -> BoundHistory:
     last = found[max(found)]
     return BoundHistory(
         trials=[n - 1 for n in ended],
-        bounds=[found[n].bound if n in found else math.nan for n in ended],
-        gaps=[found[n].optimality_gap if n in found else math.nan for n in ended],
+        bounds=[found[n].shown.bound if n in found else math.nan for n in ended],
+        gaps=[found[n].shown.optimality_gap if n in found else math.nan for n in ended],
         values=[math.nan if values.get(n) is None else values[n] for n in ended],
-        epsilon=last.epsilon,
-        rule=last.rule,
+        epsilon=last.shown.epsilon,
+        rule=last.shown.rule,
         stopped_at=max(found) - 1 if last.stop else None,
         direction="maximize" if record["mode"] == "max" else "minimize",
     )

@@ -38,11 +38,11 @@ def bound_history(stopper: RegretBoundStopper) -> BoundHistory:
     found = [certificates.get(o.number) for o in observations]
     return BoundHistory(
         trials=[o.number for o in observations],
-        bounds=[math.nan if c is None else c.bound for c in found],
-        gaps=[math.nan if c is None else c.optimality_gap for c in found],
+        bounds=[math.nan if c is None else c.shown.bound for c in found],
+        gaps=[math.nan if c is None else c.shown.optimality_gap for c in found],
         values=[math.nan if o.value is None or not math.isfinite(o.value) else o.value for o in observations],
-        epsilon=last.epsilon,
-        rule=last.rule,
+        epsilon=last.shown.epsilon,
+        rule=last.shown.rule,
         stopped_at=max((number for number, c in certificates.items() if c.stop), default=None),
         direction="minimize",
     )

@@ -23,7 +23,7 @@ class BoundHistory:
         bounds: The bound after each of them, in the objective's units; infinite where nothing could be said.
         gaps: The certified optimality gap after each.
         values: Observed values; NaN for a trial without one.
-        epsilon: ε of the rule.
+        epsilon: ε of the rule; 0 if it has none, and then no line is drawn.
         rule: Name of the rule.
         stopped_at: The trial after which the search was stopped, or None.
         direction: Of the objective.
@@ -67,7 +67,8 @@ def draw_matplotlib(history: BoundHistory, ax: "Axes | None" = None) -> "Axes":
     trials = list(history.trials)
     ax.plot(trials, _finite(history.bounds), color=_BOUND, marker=".", label=f"bound ({history.rule})")
     ax.plot(trials, _finite(history.gaps), color=_GAP, linestyle="--", label="certified optimality gap")
-    ax.axhline(history.epsilon, color=_EPSILON, linewidth=1.0, label=f"ε = {history.epsilon:.4g}")
+    if history.epsilon > 0.0:
+        ax.axhline(history.epsilon, color=_EPSILON, linewidth=1.0, label=f"ε = {history.epsilon:.4g}")
     if history.stopped_at is not None:
         ax.axvline(
             history.stopped_at,
@@ -135,7 +136,8 @@ def draw_plotly(history: BoundHistory) -> "Figure":
             line={"color": _BEST, "shape": "hv"},
         )
     )
-    figure.add_hline(y=history.epsilon, line_color=_EPSILON, annotation_text=f"ε = {history.epsilon:.4g}")
+    if history.epsilon > 0.0:
+        figure.add_hline(y=history.epsilon, line_color=_EPSILON, annotation_text=f"ε = {history.epsilon:.4g}")
     if history.stopped_at is not None:
         figure.add_vline(
             x=history.stopped_at,

@@ -9,6 +9,7 @@ _QUANTITY = {
     "regret": "the regret of",
     "regret change": "the last change of the expected regret at",
     "expected improvement": "the expected improvement on",
+    "none": "the regret of",
 }
 # Of what is counted: smaller numbers are said to be below it.
 _LEAST_COUNTED = 0.001
@@ -20,8 +21,10 @@ _ASSUMPTION = {
 
 def summary(certificate: Statement) -> str:
     """Return in one line what was decided, for a log."""
-    rule, bound = certificate.rule, certificate.bound
+    rule, bound = _rule(certificate), certificate.bound
     quantity, after = _QUANTITY[certificate.measure], f"after {certificate.n_observations} evaluations"
+    if certificate.guarantee == "none" and certificate.incumbent is not None:
+        return f"{rule}: {certificate.reason} {after}; it says nothing of {quantity} trial {certificate.incumbent}."
     if not math.isfinite(bound):
         return f"{rule} says nothing of {quantity} any trial {after}: {certificate.reason}."
     says = "estimates" if certificate.guarantee == "heuristic" else "certifies"
@@ -38,7 +41,7 @@ def summary(certificate: Statement) -> str:
 def text(certificate: Statement) -> str:
     """Return what is certified, in a few lines."""
     decision = "Stop" if certificate.stop else "Go on"
-    lines = [f"{decision} ({certificate.rule}, ε = {certificate.epsilon:.4g}): {certificate.reason}"]
+    lines = [f"{decision} ({_rule(certificate)}{_epsilon(certificate)}): {certificate.reason}"]
     lines += _statement(certificate)
     # The gap would only repeat the statement where the rule is the gap itself.
     same = (certificate.bound, certificate.guarantee, certificate.incumbent) == (
@@ -46,7 +49,7 @@ def text(certificate: Statement) -> str:
         certificate.optimality_gap_guarantee,
         certificate.optimality_gap_incumbent,
     )
-    if not same:
+    if not same and (certificate.guarantee != "none" or math.isfinite(certificate.optimality_gap)):
         lines.append(_gap_statement(certificate))
     if certificate.maximum == "searched" and math.isfinite(certificate.optimality_gap):
         lines.append("It rests on a maximum over the space that was searched for, not enumerated.")
@@ -54,6 +57,7 @@ def text(certificate: Statement) -> str:
         lines.append("It rests on how many local maxima are expected, an integral that was estimated at random places.")
     lines += _left(certificate, "ε")
     lines += _risk(certificate)
+    lines += [_beside(other, certificate.guarantee == "none") for other in certificate.others]
     n = certificate.n_observations
     due = "" if certificate.next_test is None else f"; the next test is due at {certificate.next_test}"
     lines.append(
@@ -63,12 +67,31 @@ def text(certificate: Statement) -> str:
     return "\n".join(lines)
 
 
+def _rule(certificate: Statement) -> str:
+    within = certificate.asked.combination
+    return certificate.rule if within is None else f"{certificate.rule} of {within}"
+
+
+def _epsilon(certificate: Statement) -> str:
+    return "" if certificate.guarantee == "none" else f", ε = {certificate.epsilon:.4g}"
+
+
+def _beside(other: Statement, with_gap: bool) -> str:
+    """Return what another rule of a combination said, with the certified gap where nothing else is certified."""
+    decision = "stop" if other.stop else "go on"
+    heuristic = ", no proof" if other.guarantee == "heuristic" else ""
+    says = f"Beside it {other.rule}{_epsilon(other)}{heuristic} says {decision}: {other.reason}."
+    return f"{says} {_gap_statement(other)}" if with_gap and math.isfinite(other.optimality_gap) else says
+
+
 def _statement(certificate: Statement) -> list[str]:
-    if not math.isfinite(certificate.bound):
-        return ["Nothing can be said yet about how far the best trial is from the optimum."]
     trial = "the incumbent" if certificate.incumbent is None else f"trial {certificate.incumbent}"
     if certificate.incumbent_value is not None:
         trial += f" (observed value {rounded(certificate.incumbent_value)})"
+    if certificate.guarantee == "none" and certificate.incumbent is not None:
+        return [f"The rule says nothing of how much better than {trial} the optimum is."]
+    if not math.isfinite(certificate.bound):
+        return ["Nothing can be said yet about how far the best trial is from the optimum."]
     if certificate.measure != "regret":
         return _signal(certificate, trial)
     claim = f"the optimum is at most {rounded_up(certificate.bound)} better than"
@@ -173,6 +196,18 @@ def compared(bound: float, epsilon: float) -> tuple[str, str]:
         if (float(said[0]) < float(said[1])) == (one < other):
             return said
     return repr(float(bound)), repr(float(epsilon))
+
+
+def apart(one: float, other: float) -> tuple[str, str]:
+    """Return two numbers in as many digits, at least four, as show which is the smaller one, if either is."""
+    for digits in range(4, 17):
+        said = (
+            _digits(Decimal(repr(float(one))), ROUND_HALF_EVEN, digits),
+            _digits(Decimal(repr(float(other))), ROUND_HALF_EVEN, digits),
+        )
+        if (float(said[0]) < float(said[1]), float(said[0]) > float(said[1])) == (one < other, one > other):
+            return said
+    return repr(float(one)), repr(float(other))
 
 
 def _confidence(delta: float) -> str:

@@ -2,13 +2,14 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from regretstop.certificate import Certificate
 from regretstop.checks import check_between
 from regretstop.gap import CountedGap, Gap
+from regretstop.history import Observation
 from regretstop.prose import compared
 from regretstop.rules._remaining import probability_left
 from regretstop.schedule import DEFAULT_SCHEDULE, Schedule
@@ -24,7 +25,11 @@ from regretstop.statement import (
     Noise,
     ProbabilityLeft,
     RiskSpent,
+    Statement,
 )
+
+if TYPE_CHECKING:
+    from regretstop.rules._combined import AllOf, AnyOf
 
 
 @dataclass(frozen=True)
@@ -50,8 +55,11 @@ class Estimate:
 class Rule(ABC):
     """A stopping rule.
 
+    Rules combine: `UCBbr(0.01) | Patience(30)` stops when either does, `UCBbr(0.01) & Patience(30)` when both do.
+
     Attributes:
         measure: What its bound is about, as certificates say it.
+        needs_model: Whether it looks at a model, of which it says something with probability 1 − δ.
 
     Args:
         epsilon: ε in the objective's units: stop when the bound falls below it.
@@ -63,6 +71,7 @@ class Rule(ABC):
     """
 
     measure: ClassVar[Measure] = "regret"
+    needs_model: ClassVar[bool] = True
 
     epsilon: float
     delta: float = 0.05  # as in the paper's experiments, section 4.2
@@ -74,6 +83,83 @@ class Rule(ABC):
         check_between("delta", self.delta, 0, 1)
         if not isinstance(self.schedule, Schedule):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ValueError(f"schedule must be a schedule such as Every(5), got {self.schedule!r}")
+
+    def __or__(self, other: "Rule") -> "AnyOf":
+        from regretstop.rules._combined import AnyOf  # which is made of this module
+
+        return AnyOf((self, other))
+
+    def __and__(self, other: "Rule") -> "AllOf":
+        from regretstop.rules._combined import AllOf
+
+        return AllOf((self, other))
+
+    @property
+    def label(self) -> str:
+        """What certificates call the rule."""
+        return type(self).__name__
+
+    @property
+    def leaves(self) -> tuple["Rule", ...]:
+        """The rules that a combination is made of, each with its share of δ; of another rule the rule itself."""
+        return (self,)
+
+    @property
+    def claims(self) -> bool:
+        """Whether it says anything with probability 1 − δ."""
+        return self.needs_model
+
+    def with_share(self, n: int) -> "Rule":
+        """Return the rule with an n-th of its δ."""
+        return replace(self, delta=self.delta / n) if self.claims and n > 1 else self
+
+    def is_met_by(self, said: Statement) -> bool:
+        """Return whether what a rule like this one, up to ε and δ, has said is as much as this one asks for."""
+        return said.bound < self.epsilon and said.delta <= self.delta
+
+    def is_decided(self, by: "Callable[[Rule], bool]") -> bool:
+        """Return whether the rule is decided.
+
+        Args:
+            by: Returns whether a single rule is; a combination asks for its rules.
+        """
+        return by(self)
+
+    def consult(self, ask: "Callable[[Rule], Certificate]") -> Certificate:
+        """Return the certificate.
+
+        Args:
+            ask: Returns that of a single rule; a combination asks for those of its rules.
+        """
+        return ask(self)
+
+    def look(self, observations: Sequence[Observation], sign: float) -> Certificate | None:
+        """Return the certificate of a rule that needs no model; None of one that does.
+
+        Args:
+            observations: All evaluations that ended.
+            sign: Their values times the sign are maximised.
+        """
+        return None
+
+    def without_model(
+        self, reason: str, observations: Sequence[Observation], sign: float, *, n_observations: int = 0
+    ) -> Certificate:
+        """Return the certificate where there can be no model: what needs none is looked at, the bounds are infinite.
+
+        Args:
+            reason: Why there is none, in words.
+            observations: All evaluations that ended.
+            sign: Their values times the sign are maximised.
+            n_observations: How many of them could have been fitted.
+        """
+        n_excluded = len(observations) - n_observations
+        return self.consult(
+            lambda rule: (
+                rule.look(observations, sign)
+                or rule.undecided(reason, n_observations=n_observations, n_excluded=n_excluded)
+            )
+        )
 
     @property
     def regret_epsilon(self) -> float | None:
