@@ -5,6 +5,7 @@
     study user attribute    regretstop:decision:<rule>   the certificate that stopped
     trial system attribute  regretstop:proposal          a point being evaluated
     trial system attribute  regretstop:independent       parameters that the storage does not give back as they were
+    trial system attribute  terminator:cv_scores         the scores of the folds, where Optuna's terminator has them
 
 However many trials there are, a study has the first two, and one for each rule that stopped it: a decision has a key of
 its own, since concurrent processes that write under one key may lose what the other wrote. Under the first two that
@@ -29,6 +30,7 @@ LATEST = "regretstop:certificates"
 HISTORY = "regretstop:history"
 PROPOSAL = "regretstop:proposal"
 INDEPENDENT = "regretstop:independent"
+SCORES = "terminator:cv_scores"
 _DECISION = "regretstop:decision:"
 _CERTIFICATE = "regretstop:certificate:"
 
@@ -58,11 +60,17 @@ def latest_entry(trial: int, certificate: Certificate, rule: Rule) -> dict[str, 
     `until` is when the rule has another one at the latest, `epsilon` that of its bounds on a regret.
     """
     due = [leaf.schedule.due(certificate.n_observations, 1).following for leaf in rule.leaves]
+    # Of a standard error it is what was found.
+    epsilons = [
+        said.epsilon
+        for leaf, said in zip(rule.leaves, certificate.said, strict=True)
+        if leaf.bounds_regret and said.epsilon > 0.0
+    ]
     until = max(certificate.n_observations + 1 if following is None else following for following in due)
     return {
         "trial": trial,
         "until": until,
-        "epsilon": rule.regret_epsilon,
+        "epsilon": min(epsilons, default=None),
         "certificate": certificate.to_dict(),
     }
 
@@ -190,7 +198,13 @@ def _is_satisfied(certificate: Certificate, settings: Any, rule: Rule) -> bool:
 def _settings_of(rule: Rule) -> dict[str, str]:
     """Return what distinguishes the rule from others of its class, apart from ε and δ."""
     names = [f.name for f in dataclasses.fields(rule) if f.name not in ("epsilon", "delta")]
-    return {name: repr(getattr(rule, name)) for name in names}
+    return {name: _said(getattr(rule, name)) for name in names}
+
+
+def _said(setting: Any) -> str:
+    """Return a setting in words that another process has, too: a function's own have its address in this one."""
+    is_function = callable(setting) and hasattr(setting, "__qualname__")
+    return f"{setting.__module__}.{setting.__qualname__}" if is_function else repr(setting)
 
 
 def _have_same_settings(stored: Mapping[str, str], rule: Rule) -> bool:

@@ -8,7 +8,8 @@ from typing import Any
 from optuna.trial import FrozenTrial, TrialState
 
 from regretstop import Observation
-from regretstop_optuna._attributes import point_of
+from regretstop.rules import standard_error
+from regretstop_optuna._attributes import SCORES, point_of
 from regretstop_optuna._space import Distributions, is_single
 
 # A trial that has been running for this many times as long as the longest completed one, and this
@@ -28,7 +29,9 @@ def observation_of(trial: FrozenTrial) -> Observation:
     value = trial.value if trial.state == TrialState.COMPLETE else math.nan
     if trial.state == TrialState.PRUNED:
         value = None
-    return Observation(trial.params, value, trial.number, ended or 0.0, span)
+    scores = trial.system_attrs.get(SCORES)
+    error = None if scores is None else standard_error(scores)
+    return Observation(trial.params, value, trial.number, ended or 0.0, span, error)
 
 
 def has_value(trial: FrozenTrial) -> bool:

@@ -17,6 +17,7 @@ from regretstop.statement import (
     GapClaim,
     Guarantee,
     MaximumBy,
+    MeanRegret,
     Measure,
     ModelReport,
     Noise,
@@ -49,6 +50,7 @@ _PARTS: Mapping[str, type[Any]] = {
     "model": ModelReport,
     "noise": Noise,
     "left": ProbabilityLeft,
+    "expected_regret": MeanRegret,
 }
 # Statements of the other rules of a combination, each a dictionary in a list.
 _OTHERS = "others"

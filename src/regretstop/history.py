@@ -29,6 +29,7 @@ class Observation:
             order than that of the history. A test that is due at n observations sees the n that ended first.
         span: When the evaluation started and when it ended, in seconds on a clock that all evaluations share; None
             where that is not known. It is no part of what was observed: observations are equal without it.
+        standard_error: Of the value; NaN where it was to be estimated and could not be, None where nothing is known.
     """
 
     params: Mapping[str, Any]
@@ -36,6 +37,12 @@ class Observation:
     number: int
     ended: float = 0.0
     span: tuple[float, float] | None = field(default=None, compare=False)
+    standard_error: float | None = field(default=None, compare=False)
+
+    @property
+    def seconds(self) -> float:
+        """How long the evaluation took; NaN where that is not known."""
+        return math.nan if self.span is None else max(self.span[1] - self.span[0], 0.0)
 
     def same_as(self, other: "Observation") -> bool:
         """Return whether the two agree; NaN agrees with NaN, and values that cannot be compared do not."""
@@ -71,6 +78,7 @@ class EncodedHistory:
         inside: Which of the points lie in the space, shape (n,).
         ended: Grows in the order in which the evaluations ended, shape (n,).
         n_excluded: Observations that are not among these.
+        seconds: How long the evaluations took, shape (n,); NaN where that is not known.
     """
 
     points: Array
@@ -79,6 +87,7 @@ class EncodedHistory:
     inside: NDArray[np.bool_]
     ended: Array
     n_excluded: int
+    seconds: Array
 
     def first(self, n: int) -> "EncodedHistory":
         """Return the n observations that ended first, in the order of the history; what is excluded stays counted."""
@@ -92,6 +101,7 @@ class EncodedHistory:
             inside=self.inside[chosen],
             ended=self.ended[chosen],
             n_excluded=self.n_excluded,
+            seconds=self.seconds[chosen],
         )
 
     def fits_as(self, other: "EncodedHistory") -> bool:
@@ -147,6 +157,7 @@ class HistoryEncoder:
             inside=self._space.inside(self._points),
             ended=np.array([o.ended for o in fitted], dtype=np.float64),
             n_excluded=len(history) - len(fitted),
+            seconds=np.array([o.seconds for o in fitted], dtype=np.float64),
         )
 
     def _point_of(self, observation: Observation) -> Array | None:
@@ -217,7 +228,8 @@ class History:
         known, taken = self._observations, list(observations)
         # What was known stays the object that it was, by which it is known to be encoded.
         for i in range(n_common(known, taken), min(len(known), len(taken))):
-            if taken[i].same_as(known[i]):
+            same_record = (taken[i].span, taken[i].standard_error) == (known[i].span, known[i].standard_error)
+            if taken[i].same_as(known[i]) and same_record:
                 taken[i] = known[i]
         if len(taken) != len(known) or n_common(known, taken) < len(known):
             self._observations = taken

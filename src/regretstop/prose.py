@@ -9,6 +9,8 @@ _QUANTITY = {
     "regret": "the regret of",
     "regret change": "the last change of the expected regret at",
     "expected improvement": "the expected improvement on",
+    "expected regret": "the expected regret of",
+    "improvement per cost": "the expected improvement per unit of cost on",
     "none": "the regret of",
 }
 # Of what is counted: smaller numbers are said to be below it.
@@ -24,17 +26,20 @@ def summary(certificate: Statement) -> str:
     rule, bound = _rule(certificate), certificate.bound
     quantity, after = _QUANTITY[certificate.measure], f"after {certificate.n_observations} evaluations"
     if certificate.guarantee == "none" and certificate.incumbent is not None:
-        return f"{rule}: {certificate.reason} {after}; it says nothing of {quantity} trial {certificate.incumbent}."
+        says = f"{rule}: {certificate.reason} {after}; it says nothing of {quantity} trial {certificate.incumbent}."
+        return " ".join([says, *_expected(certificate)])
     if not math.isfinite(bound):
-        return f"{rule} says nothing of {quantity} any trial {after}: {certificate.reason}."
+        says = f"{rule} says nothing of {quantity} any trial {after}: {certificate.reason}."
+        return " ".join([says, *_expected(certificate)])
     says = "estimates" if certificate.guarantee == "heuristic" else "certifies"
     value = "unknown" if certificate.incumbent_value is None else f"{certificate.incumbent_value:.6g}"
     said_bound, said_epsilon = compared(bound, certificate.epsilon)
+    limit = "price" if certificate.measure == "improvement per cost" else "epsilon"
     return (
         f"{rule} {says} that {quantity} trial {certificate.incumbent} (value {value}) is at most "
-        f"{said_bound}{' <' if certificate.stop else ', not below'} epsilon = {said_epsilon} "
+        f"{said_bound}{' <' if certificate.stop else ', not below'} {limit} = {said_epsilon} "
         f"(delta = {certificate.delta:.4g}, guarantee: {certificate.guarantee}) {after}."
-        + "".join(f" {sentence}" for sentence in _left(certificate, "epsilon"))
+        + "".join(f" {sentence}" for sentence in (*_left(certificate, "epsilon"), *_expected(certificate)))
     )
 
 
@@ -55,7 +60,7 @@ def text(certificate: Statement) -> str:
         lines.append("It rests on a maximum over the space that was searched for, not enumerated.")
     if certificate.maximum == "counted" and math.isfinite(certificate.bound):
         lines.append("It rests on how many local maxima are expected, an integral that was estimated at random places.")
-    lines += _left(certificate, "ε")
+    lines += _left(certificate, "ε") + _expected(certificate)
     lines += _risk(certificate)
     lines += [_beside(other, certificate.guarantee == "none") for other in certificate.others]
     n = certificate.n_observations
@@ -73,7 +78,16 @@ def _rule(certificate: Statement) -> str:
 
 
 def _epsilon(certificate: Statement) -> str:
-    return "" if certificate.guarantee == "none" else f", ε = {certificate.epsilon:.4g}"
+    if certificate.guarantee == "none":
+        return ""
+    if certificate.measure == "improvement per cost":
+        return f", price = {certificate.epsilon:.4g}"
+    trial = certificate.asked.epsilon_trial
+    if trial is None:
+        return (
+            f", ε = {certificate.epsilon:.4g}" if certificate.epsilon else ", ε the standard error of the best trial's"
+        )
+    return f", ε = {certificate.epsilon:.4g}, the standard error of trial {trial}'s score"
 
 
 def _beside(other: Statement, with_gap: bool) -> str:
@@ -81,7 +95,8 @@ def _beside(other: Statement, with_gap: bool) -> str:
     decision = "stop" if other.stop else "go on"
     heuristic = ", no proof" if other.guarantee == "heuristic" else ""
     says = f"Beside it {other.rule}{_epsilon(other)}{heuristic} says {decision}: {other.reason}."
-    return f"{says} {_gap_statement(other)}" if with_gap and math.isfinite(other.optimality_gap) else says
+    gap = _gap_statement(other).replace("\n", " ")
+    return f"{says} {gap}" if with_gap and math.isfinite(other.optimality_gap) else says
 
 
 def _statement(certificate: Statement) -> list[str]:
@@ -92,11 +107,11 @@ def _statement(certificate: Statement) -> list[str]:
         return [f"The rule says nothing of how much better than {trial} the optimum is."]
     if not math.isfinite(certificate.bound):
         return ["Nothing can be said yet about how far the best trial is from the optimum."]
-    if certificate.measure != "regret":
-        return _signal(certificate, trial)
     claim = f"the optimum is at most {rounded_up(certificate.bound)} better than"
     if certificate.maximum == "evaluated":
         return [f"Given that there is no noise, as you declared, {claim} {trial}."]
+    if certificate.measure != "regret":
+        return _signal(certificate, trial)
     if certificate.guarantee == "heuristic":
         return [f"The rule estimates that {claim} {trial};", "no proof at these settings."]
     return [
@@ -109,6 +124,16 @@ def _statement(certificate: Statement) -> list[str]:
 def _signal(certificate: Statement, trial: str) -> list[str]:
     """Return what a bound says that is not about the regret itself, and that it is not."""
     bound = rounded_up(certificate.bound)
+    if certificate.measure == "expected regret":
+        return [
+            f"The model expects the optimum to be at most {bound} better than {trial} on average;",
+            "that bounds no single case, and there is no proof at these settings.",
+        ]
+    if certificate.measure == "improvement per cost":
+        return [
+            f"The model expects one more evaluation to improve on {trial} by at most {bound} for a unit of its cost;",
+            "that does not bound how much better the optimum is, and there is no proof at these settings.",
+        ]
     if certificate.measure == "regret change":
         says = f"The rule estimates that the last observation changed the expected regret by at most {bound};"
         return [says, f"that does not bound the regret of {trial}, and there is no proof at these settings."]
@@ -130,6 +155,17 @@ def _left(certificate: Statement, epsilon: str) -> list[str]:
         said = f"below {_LEAST_COUNTED:g}" if is_tiny else f"at most {left.probability:.2g}"
         said += ", by the local maxima that are expected"
     return [f"Estimated probability that something better by more than {epsilon} remains: {said}."]
+
+
+def _expected(certificate: Statement) -> list[str]:
+    """Return a sentence on what going on can gain on average, none where it was not estimated."""
+    expected = certificate.expected_regret
+    if expected is None:
+        return []
+    return [
+        f"Expected regret, the most that going on can gain on average: {expected.value:.2g} ± {expected.error:.1g} "
+        f"({expected.n_paths} posterior paths)."
+    ]
 
 
 def _risk(certificate: Statement) -> list[str]:

@@ -1,7 +1,7 @@
 """What a stopping rule sees: the fitted model and the data at one moment."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -135,6 +135,7 @@ class ObservedData:
         plateau: The worst values where they look like a penalty; None where they do not.
         observations: All evaluations that ended, also those that are not fitted.
         sign: Their values times the sign are maximised.
+        seconds: How long the evaluations of the candidates took, shape (n,); NaN where that is not known.
     """
 
     points: Array
@@ -147,6 +148,7 @@ class ObservedData:
     plateau: Plateau | None = None
     observations: tuple[Observation, ...] = ()
     sign: float = 1.0
+    seconds: Array = field(default_factory=lambda: np.zeros(0))
 
     def plateau_remark(self) -> str:
         """Return a remark if the worst values look like a penalty; else nothing."""

@@ -5,13 +5,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+import numpy as np
+
 from regretstop.certificate import Certificate
 from regretstop.checks import check_at_least, check_between
-from regretstop.gap import gap_beside
+from regretstop.gap import CountedGap, gap_beside
 from regretstop.history import Observation
 from regretstop.prose import apart
 from regretstop.rules._base import Rule
 from regretstop.rules._evaluations import Evaluations
+from regretstop.rules._remaining import what_paths_say
 from regretstop.schedule import EVERY_OBSERVATION, Schedule
 from regretstop.snapshot import Snapshot
 from regretstop.statement import GapClaim, Measure, Statement
@@ -188,23 +191,31 @@ def with_what_is_known(rule: Rule, certificate: Certificate, look: Callable[[], 
     """
     if certificate.guarantee != "none" or not certificate.stop:
         return certificate
-    snapshot = look()
-    if snapshot.obstacle is not None:
+    try:
+        snapshot = look()
+        # The trial that the rule names may lie outside the space, where the model says nothing of it.
+        own = np.flatnonzero(snapshot.data.numbers == certificate.incumbent)
+        if snapshot.obstacle is not None or not len(own):
+            return certificate
+        trial, scale = int(own[0]), snapshot.model.scale
+        # There is no ε: the scale is about how much values vary.
+        found = None if rule.claims else gap_beside(snapshot, certificate.delta, scale, trial)
+        drawn = what_paths_say(snapshot, trial, scale)
+    except np.linalg.LinAlgError:  # what rounding leaves undecided is not said
         return certificate
-    found = None if rule.claims else gap_beside(snapshot, certificate.delta)
     claim = certificate.gap
     if found is not None:
         claim = GapClaim(
-            bound=found.bound * snapshot.model.scale,
+            bound=found.bound * scale,
             guarantee=snapshot.model.guarantee,
             incumbent=int(snapshot.data.numbers[found.incumbent]),
         )
-    # The gap rests on the same search for a maximum as others do.
-    how = None if found is None else found.how
+    how = "counted" if isinstance(found, CountedGap) else None if found is None else found.how
     return replace(
         certificate,
         claim=replace(certificate.claim, maximum=how),
         gap=claim,
         model=snapshot.model.report(),
         noise=snapshot.model.noise(),
+        expected_regret=drawn and drawn.expected,
     )

@@ -9,7 +9,7 @@ Guarantee = Literal["theorem", "model", "heuristic", "none"]
 """What a bound is: proven, proven given the fitted model, or without proof at these settings; "none" of a rule that has
 no bound, and says nothing of what may be left to find."""
 
-Measure = Literal["regret", "regret change", "expected improvement", "none"]
+Measure = Literal["regret", "expected regret", "regret change", "expected improvement", "improvement per cost", "none"]
 """What a bound is about: how much better than a trial the optimum is, or a number that only signals it; "none" of a
 rule that has no bound."""
 
@@ -95,6 +95,23 @@ class ProbabilityLeft:
 
 
 @dataclass(frozen=True, kw_only=True)
+class MeanRegret:
+    """The regret of the incumbent that the model expects, E[f* − f(incumbent)], in the objective's units.
+
+    It is the most that going on can gain on average, whatever is done.
+
+    Attributes:
+        value: The estimate.
+        error: Its standard error.
+        n_paths: From how many draws of the model.
+    """
+
+    value: float
+    error: float
+    n_paths: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Asked:
     """What a rule was asked.
 
@@ -102,6 +119,7 @@ class Asked:
         rule: Class name of the rule, such as "UCBbr": of a combination the one that the statement is by.
         epsilon: ε, the tolerance, in the objective's units; 0 of a rule that has none: no bound is below it.
         delta: δ, the risk: the probability that the bound may fail. Of a rule in a combination it is its share.
+        epsilon_trial: Number of the trial whose score has ε for its standard error; None where ε was given.
         combination: The names of all rules where several were asked together, such as "UCBbr | Patience"; else None.
         place: Which of them this one is, counted from 0.
     """
@@ -109,6 +127,7 @@ class Asked:
     rule: str
     epsilon: float
     delta: float
+    epsilon_trial: int | None = None
     combination: str | None = None
     place: int = 0
 
@@ -126,8 +145,9 @@ class Claim:
         incumbent: Number of the certified trial; None if there is none.
         incumbent_value: Its observed value, in the objective's own sign and units.
         measure: What the bound is about: "regret", f* − f(incumbent); "regret change", how much the last observation
-            changed its expectation; "expected improvement", the largest on the incumbent; or "none", nothing. Only the
-            first says how far the optimum can be; the second and the third say that a search has settled.
+            changed its expectation; "expected regret", its mean; "expected improvement", the largest on the incumbent;
+            "improvement per cost", the largest for a unit of cost; or "none", nothing. Only the first says how far the
+            optimum can be; of the others the mean says it on average, and the rest that a search has settled.
         maximum: How the maximum over the space that the bound rests on is known: "enumerated" at every point of a
             finite space, "searched" for, or "evaluated" where the objective itself was, at every point and without
             noise; "counted" where the bound rests on no maximum, but on how many there are. None if nothing is

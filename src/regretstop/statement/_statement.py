@@ -10,6 +10,7 @@ from regretstop.statement._parts import (
     GapClaim,
     Guarantee,
     MaximumBy,
+    MeanRegret,
     Measure,
     ModelReport,
     Noise,
@@ -32,6 +33,7 @@ class Statement:
         model: What is said of the model; None if there is none.
         noise: The noise of the model; None if there is none.
         left: The estimated probability that something better by more than ε remains; None where it was not estimated.
+        expected_regret: The mean of what may be left to gain; None where it was not estimated.
         others: What the other rules of a combination said of the same data, in their order; empty without one.
     """
 
@@ -43,6 +45,7 @@ class Statement:
     model: ModelReport | None = None
     noise: Noise | None = None
     left: ProbabilityLeft | None = None
+    expected_regret: MeanRegret | None = None
     others: "tuple[Statement, ...]" = ()
 
     @property

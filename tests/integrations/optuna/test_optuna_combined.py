@@ -10,7 +10,7 @@ from optuna.trial import TrialState, create_trial
 from regretstop_optuna import GPUCBSampler, RegretBoundCallback, certificate_of, plot_regret_bound, replay, should_stop
 from regretstop_optuna.plot import bound_history
 
-from regretstop import PRB, Deadline, OptimalityGap, Patience, Target, UCBbr
+from regretstop import PRB, AcquisitionThreshold, CostAware, Deadline, OptimalityGap, Patience, Target, UCBbr
 from tests.integrations.optuna.objectives import parabola
 
 X = {"x": optuna.distributions.FloatDistribution(-5.0, 5.0)}
@@ -130,6 +130,25 @@ def test_the_clock_is_optunas_and_goes_on_where_it_stood():
     assert certificate.terms["taken"] == 64.0 + 60.0 + 5.0
     assert certificate.stop
     assert should_stop(study, rule=UCBbr(1e-9) | Deadline(100.0))
+
+
+def twice(params) -> float:
+    return 2.0 + 0.0 * params["x"]
+
+
+def test_the_cost_of_a_trial_is_how_long_it_ran():
+    study = new_study(direction="maximize")
+    for k in range(12):
+        study.add_trial(finished(math.sin(0.3 * k), 100.0 * k, 8.0, number=k))
+    certificate, threshold = (certificate_of(study, rule) for rule in (CostAware(1e-3), AcquisitionThreshold()))
+    assert certificate is not None
+    assert threshold is not None
+    assert certificate.bound == pytest.approx(threshold.bound / 8.0, rel=1e-6)
+    # A function is known by its name, wherever the study goes on.
+    priced = CostAware(1e3, cost=twice)
+    assert should_stop(study, rule=priced)
+    (decision,) = (value for key, value in study.user_attrs.items() if key.startswith("regretstop:decision"))
+    assert decision["settings"]["cost"] == f"{__name__}.twice"
 
 
 def test_a_pruned_trial_counts_for_patience_and_a_failed_one_does_not():
