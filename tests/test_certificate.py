@@ -24,7 +24,7 @@ from regretstop import (
     ProbabilityLeft,
     RiskSpent,
 )
-from regretstop.rules._base import verdict
+from regretstop.rules._estimate import verdict
 from tests.changes import changed
 
 # Reserved in terms, as the words for numbers that JSON does not have.

@@ -16,6 +16,7 @@ from regretstop_optuna.decision import certificate_of, should_stop
 from regretstop_optuna.hindsight import replay
 from regretstop_optuna.plot import plot_bound_parts, plot_optimum, plot_probability_left, plot_regret_bound
 from regretstop_optuna.sampler import GPUCBSampler
+from regretstop_optuna.scores import report_cross_validation_scores
 
 __all__ = [
     "GPUCBSampler",
@@ -27,5 +28,6 @@ __all__ = [
     "plot_probability_left",
     "plot_regret_bound",
     "replay",
+    "report_cross_validation_scores",
     "should_stop",
 ]

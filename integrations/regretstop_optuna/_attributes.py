@@ -5,6 +5,7 @@
     study user attribute    regretstop:decision:<rule>   the certificate that stopped
     trial system attribute  regretstop:proposal          a point being evaluated
     trial system attribute  regretstop:independent       parameters that the storage does not give back as they were
+    trial system attribute  terminator:cv_scores         the scores of the folds, where Optuna's terminator has them
 
 However many trials there are, a study has the first two, and one for each rule that stopped it: a decision has a key of
 its own, since concurrent processes that write under one key may lose what the other wrote. Under the first two that
@@ -17,6 +18,7 @@ are read, and no longer written.
 import dataclasses
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from optuna.distributions import BaseDistribution
@@ -29,6 +31,7 @@ LATEST = "regretstop:certificates"
 HISTORY = "regretstop:history"
 PROPOSAL = "regretstop:proposal"
 INDEPENDENT = "regretstop:independent"
+SCORES = "terminator:cv_scores"
 _DECISION = "regretstop:decision:"
 _CERTIFICATE = "regretstop:certificate:"
 
@@ -53,10 +56,24 @@ class StoredCertificate:
 
 
 def latest_entry(trial: int, certificate: Certificate, rule: Rule) -> dict[str, Any]:
-    """Return what is stored of a rule's latest certificate; `until` is when the rule has another one at the latest."""
-    due = rule.schedule.due(certificate.n_observations, 1)
-    until = certificate.n_observations + 1 if due.following is None else due.following
-    return {"trial": trial, "until": until, "certificate": certificate.to_dict()}
+    """Return what is stored of a rule's latest certificate.
+
+    `until` is when the rule has another one at the latest, `epsilon` that of its bounds on a regret.
+    """
+    due = [leaf.schedule.due(certificate.n_observations, 1).following for leaf in rule.leaves]
+    # Of a standard error it is what was found.
+    epsilons = [
+        said.epsilon
+        for leaf, said in zip(rule.leaves, certificate.said, strict=True)
+        if leaf.bounds_regret and said.epsilon > 0.0
+    ]
+    until = max(certificate.n_observations + 1 if following is None else following for following in due)
+    return {
+        "trial": trial,
+        "until": until,
+        "epsilon": min(epsilons, default=None),
+        "certificate": certificate.to_dict(),
+    }
 
 
 def latest_certificates(attributes: Attributes) -> dict[str, StoredCertificate]:
@@ -79,15 +96,21 @@ def latest_epsilon(attributes: Attributes) -> float | None:
     It is in the study, so that a resumed search goes on as it would have, and so do other processes. A rule is being
     asked if its certificate was not overdue when the latest of all was computed.
     """
-    entries = list(attributes.get(LATEST, {}).values())
+    entries: list[Mapping[str, Any]] = list(attributes.get(LATEST, {}).values())
     if not entries:
         earlier = list(_earlier(attributes))
         last = max((trial for _, trial, _ in earlier), default=0)
-        values = [value for _, trial, value in earlier if trial == last]
-    else:
-        now = max(int(entry["certificate"]["n_observations"]) for entry in entries)
-        values = [entry["certificate"] for entry in entries if entry["until"] >= now]
-    return min((float(v["epsilon"]) for v in values if v.get("measure") == "regret"), default=None)
+        entries = [{"certificate": value} for _, trial, value in earlier if trial == last]
+    now = max((int(entry["certificate"]["n_observations"]) for entry in entries), default=0)
+    found = [_regret_epsilon(entry) for entry in entries if int(entry.get("until", now)) >= now]
+    return min((epsilon for epsilon in found if epsilon is not None), default=None)
+
+
+def _regret_epsilon(entry: Mapping[str, Any]) -> float | None:
+    if "epsilon" not in entry:  # of an earlier version
+        certificate = entry["certificate"]
+        return float(certificate["epsilon"]) if certificate.get("measure") == "regret" else None
+    return None if entry["epsilon"] is None else float(entry["epsilon"])
 
 
 # ---- The history ---------------------------------------------------------------------------------------------------
@@ -123,12 +146,12 @@ def bounds_after(attributes: Attributes, rule: str) -> dict[int, Bounds]:
         if certificate is not None:
             exact.append(StoredCertificate(trial, certificate))
     exact += [stored for name, stored in latest_certificates(attributes).items() if name == rule]
-    exact += [stored for stored in stored_decisions(attributes) if stored.certificate.rule == rule]
+    exact += [stored for stored in stored_decisions(attributes) if stored.certificate.asker == rule]
     found = {row.trial: Bounds(row.bound, row.gap, _known(row.left)) for row in stored_rows(attributes, rule)}
     for stored in exact:
-        left = stored.certificate.left
-        probability = _known(None if left is None else left.probability)
-        found[stored.trial] = Bounds(stored.certificate.bound, stored.certificate.optimality_gap, probability)
+        shown = stored.certificate.shown
+        probability = _known(None if shown.left is None else shown.left.probability)
+        found[stored.trial] = Bounds(shown.bound, shown.optimality_gap, probability)
     return dict(sorted(found.items()))
 
 
@@ -153,15 +176,18 @@ def decision_key(rule: str) -> str:
 
 
 def decision_entry(trial: int, certificate: Certificate, rule: Rule) -> dict[str, Any]:
-    """Return what is stored of a decision."""
-    return {"trial": trial, "settings": _settings_of(rule), "certificate": certificate.to_dict()}
+    """Return what is stored of a decision: the settings are those of the rule, or of each rule of a combination."""
+    settings = [_settings_of(leaf) for leaf in rule.leaves]
+    one = settings[0] if certificate.asked.combination is None else settings
+    return {"trial": trial, "settings": one, "certificate": certificate.to_dict()}
 
 
 def stored_decisions(attributes: Attributes, rule: Rule | None = None) -> list[StoredCertificate]:
     """Return the decisions in order of trial: all of them, or those that satisfy `rule` now.
 
     A decision satisfies a rule if it was made by the same rule with the same settings, its bound is
-    below the rule's ε, and it risked no more than the rule's δ.
+    below the rule's ε, and it risked no more than the rule's δ. Of a combination each rule counts by itself, in the
+    decision as in what is asked.
     """
     found: list[StoredCertificate] = []
     for key, value in attributes.items():
@@ -170,20 +196,30 @@ def stored_decisions(attributes: Attributes, rule: Rule | None = None) -> list[S
         certificate = _read(value["certificate"])
         if certificate is None:
             continue
-        if rule is None or (
-            certificate.rule == type(rule).__name__
-            and _have_same_settings(value["settings"], rule)
-            and certificate.bound < rule.epsilon
-            and certificate.delta <= rule.delta
-        ):
+        if rule is None or rule.is_decided(partial(_is_satisfied, certificate, value["settings"])):
             found.append(StoredCertificate(value["trial"], certificate))
     return sorted(found, key=lambda stored: stored.trial)
+
+
+def _is_satisfied(certificate: Certificate, settings: Any, rule: Rule) -> bool:
+    """Return whether what the decision's rules said satisfies a single rule."""
+    made_by: list[Mapping[str, str]] = [settings] if isinstance(settings, Mapping) else settings
+    return any(
+        said.rule == rule.label and _have_same_settings(own, rule) and rule.is_met_by(said)
+        for own, said in zip(made_by, certificate.said, strict=True)
+    )
 
 
 def _settings_of(rule: Rule) -> dict[str, str]:
     """Return what distinguishes the rule from others of its class, apart from ε and δ."""
     names = [f.name for f in dataclasses.fields(rule) if f.name not in ("epsilon", "delta")]
-    return {name: repr(getattr(rule, name)) for name in names}
+    return {name: _said(getattr(rule, name)) for name in names}
+
+
+def _said(setting: Any) -> str:
+    """Return a setting in words that another process has, too: a function's own have its address in this one."""
+    is_function = callable(setting) and hasattr(setting, "__qualname__")
+    return f"{setting.__module__}.{setting.__qualname__}" if is_function else repr(setting)
 
 
 def _have_same_settings(stored: Mapping[str, str], rule: Rule) -> bool:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from optuna.study import Study
+from optuna.study import Study, StudyDirection
 
 from regretstop import Certificate, Rule
 from regretstop_optuna._digest import View
@@ -38,9 +38,8 @@ def certify(study: Study, view: View, rule: Rule, models: Models) -> Assessment:
             except (ArithmeticError, ValueError) as error:
                 # A numerical accident must not end a search that is going well.
                 obstacle = f"the model could not be fitted: {error}"
-    certificate = rule.undecided(
-        obstacle or view.missing,
-        n_observations=view.n_observations,
-        n_excluded=len(view.observations) - view.n_observations,
+    sign = 1.0 if study.direction == StudyDirection.MAXIMIZE else -1.0
+    certificate = rule.without_model(
+        obstacle or view.missing, view.observations, sign, n_observations=view.n_observations
     )
     return Assessment(certificate, obstacle)

@@ -32,12 +32,13 @@ class Row:
 
 def row_of(certificate: Certificate, trial: int) -> Row:
     """Return the row of a certificate that was computed after the trial."""
-    left = certificate.left
+    shown = certificate.shown
+    left = shown.left
     return Row(
         trial,
-        certificate.n_observations,
-        _upwards(certificate.bound),
-        _upwards(certificate.optimality_gap),
+        shown.n_observations,
+        _upwards(shown.bound),
+        _upwards(shown.optimality_gap),
         None if left is None else round(left.probability, 4),
     )
 

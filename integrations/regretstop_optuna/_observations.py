@@ -8,7 +8,8 @@ from typing import Any
 from optuna.trial import FrozenTrial, TrialState
 
 from regretstop import Observation
-from regretstop_optuna._attributes import point_of
+from regretstop.rules import standard_error
+from regretstop_optuna._attributes import SCORES, point_of
 from regretstop_optuna._space import Distributions, is_single
 
 # A trial that has been running for this many times as long as the longest completed one, and this
@@ -23,12 +24,14 @@ def observation_of(trial: FrozenTrial) -> Observation:
     A pruned trial was cut short and its last intermediate value is not one of the objective, so it has none; a failed
     one is NaN. The infinities that Optuna lets pass are left to the model, which fits none of these.
     """
-    ended = trial.datetime_complete.timestamp() if trial.datetime_complete is not None else 0.0
+    started, ended = (None if t is None else t.timestamp() for t in (trial.datetime_start, trial.datetime_complete))
+    span = None if started is None or ended is None else (started, ended)
+    value = trial.value if trial.state == TrialState.COMPLETE else math.nan
     if trial.state == TrialState.PRUNED:
-        return Observation(trial.params, None, trial.number, ended)
-    return Observation(
-        trial.params, trial.value if trial.state == TrialState.COMPLETE else math.nan, trial.number, ended
-    )
+        value = None
+    scores = trial.system_attrs.get(SCORES)
+    error = None if scores is None else standard_error(scores)
+    return Observation(trial.params, value, trial.number, ended or 0.0, span, error)
 
 
 def has_value(trial: FrozenTrial) -> bool:

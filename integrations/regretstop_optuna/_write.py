@@ -19,14 +19,14 @@ def store_certificate(study: Study, memory: Memory, trial: int, certificate: Cer
     """Keep what the rule says after the trial; nothing is written where it says what it said before."""
     with memory.lock:
         stored = user_attributes(study)
-        _store_latest(study, memory, stored, attributes.latest_entry(trial, certificate, rule), certificate.rule)
+        _store_latest(study, memory, stored, attributes.latest_entry(trial, certificate, rule), certificate.asker)
         _store_row(study, memory, stored, trial, certificate)
 
 
 def store_decision(study: Study, memory: Memory, trial: int, certificate: Certificate, rule: Rule) -> None:
     """Make the certificate the study's decision: every process that asks sees it."""
     with memory.lock:
-        memory.unsaved[certificate.rule] = attributes.decision_entry(trial, certificate, rule)
+        memory.unsaved[certificate.asker] = attributes.decision_entry(trial, certificate, rule)
         _store_unsaved(study, memory)
 
 
@@ -65,7 +65,7 @@ def _store_row(
     study: Study, memory: Memory, stored: attributes.Attributes, trial: int, certificate: Certificate
 ) -> None:
     """Add the certificate to the history, together with what was added before and is lost."""
-    rule = certificate.rule
+    rule = certificate.asker
     own, there = memory.rows.get(rule, []), attributes.stored_rows(stored, rule)
     row = row_of(certificate, trial)
     is_new = not any(replace(row, trial=known.trial) == known for known in (*own[-1:], *there[-1:]))

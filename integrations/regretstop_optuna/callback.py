@@ -9,7 +9,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from regretstop import Rule, Surrogate
-from regretstop.rules import resolve_rule
+from regretstop.rules import Epsilon, resolve_rule
 from regretstop_optuna._logging import logger
 from regretstop_optuna._models import Models
 from regretstop_optuna.check import check_study
@@ -39,14 +39,15 @@ class RegretBoundCallback:
     certificate, and the study runs on.
 
     Coming from `optuna.terminator.TerminatorCallback`, which is deprecated: say with ε, in the
-    objective's own units, what the terminator estimated as the statistical error.
-    `report_cross_validation_scores` has no counterpart: one value per trial is enough. Nor has
-    `min_n_trials`: with too few trials the bound is infinite. `plot_terminator_improvement` becomes
+    objective's own units, what the terminator estimated as the statistical error, or have it
+    estimated: `epsilon="standard error"`, with `report_cross_validation_scores` of this package.
+    `min_n_trials` has no counterpart: with too few trials the bound is infinite. `plot_terminator_improvement` becomes
     `plot_regret_bound`, which shows the stored bounds, and so what was decided, instead of
     computing them anew.
 
     Args:
-        epsilon: ε in the objective's units; needed unless a rule is given.
+        epsilon: ε in the objective's units; needed unless a rule is given. "standard error" is that of the best trial's
+            cross-validation scores at each test, as `report_cross_validation_scores` stores them.
         delta: δ in (0, 1), the probability with which a bound may fail.
         rule: A stopping rule; it overrides the two numbers. `UCBbr(epsilon, delta)` if None.
         surrogate: The model, by default a `regretstop.GaussianProcess` with everything estimated. Declared lengthscales
@@ -61,12 +62,12 @@ class RegretBoundCallback:
     def __init__(
         self,
         *,
-        epsilon: float | None = None,
+        epsilon: Epsilon | None = None,
         delta: float = 0.05,
         rule: Rule | None = None,
         surrogate: Surrogate | None = None,
     ) -> None:
-        self._rule = resolve_rule(epsilon, delta, rule)
+        self._rule = resolve_rule(epsilon, delta, rule, has_scores=True)
         self._models = Models(
             surrogate=surrogate,
             seed=0,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from optuna.study import Study
 
 from regretstop import Certificate, Rule
-from regretstop.rules import resolve_rule
+from regretstop.rules import Epsilon, resolve_rule
 from regretstop_optuna import _attributes as attributes
 from regretstop_optuna._certify import certify
 from regretstop_optuna._digest import View
@@ -20,7 +20,7 @@ from regretstop_optuna.sampler import GPUCBSampler
 
 def should_stop(
     study: Study,
-    epsilon: float | None = None,
+    epsilon: Epsilon | None = None,
     delta: float = 0.05,
     rule: Rule | None = None,
 ) -> bool:
@@ -43,7 +43,7 @@ def should_stop(
 
     Args:
         study: The study, with any sampler. A `GPUCBSampler` lends its model.
-        epsilon: ε in the objective's units.
+        epsilon: ε in the objective's units, or "standard error": see `RegretBoundCallback`.
         delta: δ in (0, 1), the probability with which a bound may fail.
         rule: A stopping rule; it overrides the two numbers.
 
@@ -55,7 +55,7 @@ def should_stop(
     view = memory.view(study)
     if epsilon is None and rule is None:
         return _standing(study, memory, view) is not None
-    rule = resolve_rule(epsilon, delta, rule)
+    rule = resolve_rule(epsilon, delta, rule, has_scores=True)
     if not view.observations:
         return False
     return decide(study, rule, models_of(study) or memory.models).certificate.stop
@@ -78,7 +78,7 @@ def certificate_of(study: Study, rule: Rule | None = None) -> Certificate | None
     memory = memory_of(study)
     if rule is not None:
         check_study(study)
-        rule = resolve_rule(None, None, rule)
+        rule = resolve_rule(None, None, rule, has_scores=True)
         return certify(study, memory.view(study), rule, models_of(study) or memory.models).certificate
     standing = _standing(study, memory, memory.view(study))
     if standing is not None:
@@ -116,10 +116,10 @@ def decide(study: Study, rule: Rule, models: Models, trial: int | None = None) -
         return Decision(standing, is_standing=True)
     assessment = certify(study, view, rule, models)
     certificate = assessment.certificate
-    if assessment.obstacle is not None:
-        previous = attributes.latest_certificates(user_attributes(study)).get(certificate.rule)
-        if previous is None or previous.certificate.reason != certificate.reason:
-            logger.warning(f"No regret bound for the study: {certificate.reason}. It runs on.")
+    if assessment.obstacle is not None and rule.claims and not certificate.stop:
+        previous = attributes.latest_certificates(user_attributes(study)).get(certificate.asker)
+        if previous is None or all(each.reason != assessment.obstacle for each in previous.certificate.said):
+            logger.warning(f"No regret bound for the study: {assessment.obstacle}. It runs on.")
     trial = view.observations[-1].number if trial is None else trial
     store_certificate(study, memory, trial, certificate, rule)
     if certificate.stop:
@@ -137,7 +137,8 @@ def _standing(study: Study, memory: Memory, view: View, rule: Rule | None = None
     """Return the last decision, of any rule or to the satisfaction of `rule`; None if there is none.
 
     A decision falls once the study shows that its space is not the one that was modelled: after a
-    resumption with another range, say.
+    resumption with another range, say. One that rests on no model stands.
     """
-    decisions = attributes.stored_decisions(attributes_of(study, memory), rule)
-    return decisions[-1].certificate if decisions and view.obstacle is None else None
+    decisions = [stored.certificate for stored in attributes.stored_decisions(attributes_of(study, memory), rule)]
+    standing = [each for each in decisions if view.obstacle is None or each.guarantee == "none"]
+    return standing[-1] if standing else None

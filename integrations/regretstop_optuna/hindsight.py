@@ -7,7 +7,7 @@ from optuna.study import Study, StudyDirection
 
 from regretstop import Replay, Rule, Schedule, Surrogate
 from regretstop import replay as replay_observations
-from regretstop.rules import resolve_rule
+from regretstop.rules import Epsilon, resolve_rule
 from regretstop_optuna._memory import view_of
 from regretstop_optuna._observations import seconds_of
 from regretstop_optuna._space import space_from
@@ -19,7 +19,7 @@ def replay(
     study: Study,
     rule: Rule | None = None,
     *,
-    epsilon: float | None = None,
+    epsilon: Epsilon | None = None,
     delta: float = 0.05,
     surrogate: Surrogate | None = None,
     after_stop: Schedule | None = None,
@@ -35,7 +35,7 @@ def replay(
     Args:
         study: The study.
         rule: A stopping rule; it overrides the two numbers.
-        epsilon: ε in the objective's units; needed unless a rule is given.
+        epsilon: ε in the objective's units, or "standard error"; needed unless a rule is given.
         delta: δ in (0, 1).
         surrogate: The model; that of the study's sampler if it is a `GPUCBSampler`, else a `GaussianProcess`, by
             default.
@@ -47,7 +47,7 @@ def replay(
             or its space is none that can be modelled; the reason is named.
     """
     check_study(study)
-    rule = resolve_rule(epsilon, delta, rule)
+    rule = resolve_rule(epsilon, delta, rule, has_scores=True)
     view = view_of(study)
     if view.obstacle is not None or not view.joint:
         raise ValueError(f"the study cannot be replayed: {view.obstacle or view.missing}")

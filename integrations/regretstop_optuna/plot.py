@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial
 
+from regretstop import Certificate
 from regretstop.plotting import (
     BoundHistory,
     BoundParts,
@@ -100,10 +101,10 @@ def bound_history(study: Study) -> BoundHistory:
     decisions = [
         decision
         for decision in attributes.stored_decisions(stored)
-        if decision.certificate.rule == last.rule and decision.certificate.bound < last.epsilon
+        if decision.certificate.asker == last.asker and _stops_at(decision.certificate, last)
     ]
     finished = [t for t in all_trials(study) if t.state.is_finished()]
-    after = attributes.bounds_after(stored, last.rule)
+    after = attributes.bounds_after(stored, last.asker)
     found: list[attributes.Bounds] = []
     for trial in finished:
         # Between two tests the last one stands.
@@ -113,8 +114,8 @@ def bound_history(study: Study) -> BoundHistory:
         bounds=[each.bound for each in found],
         gaps=[each.gap for each in found],
         values=[_value(t) for t in finished],
-        epsilon=last.epsilon,
-        rule=last.rule,
+        epsilon=last.shown.epsilon,
+        rule=last.shown.rule,
         stopped_at=decisions[-1].trial if decisions else None,
         direction="maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize",
         left=[each.left for each in found],
@@ -129,9 +130,9 @@ def bound_parts(study: Study) -> BoundParts:
         ValueError: If no certificate says what its bound is made of, the study holds none, or has several objectives.
     """
     stored, latest = _latest(study)
-    rule = latest.certificate.rule
+    rule = latest.certificate.asker
     known = {each.trial: each.certificate for each in attributes.stored_decisions(stored)}
-    known = {trial: each for trial, each in known.items() if each.rule == rule} | {latest.trial: latest.certificate}
+    known = {trial: each for trial, each in known.items() if each.asker == rule} | {latest.trial: latest.certificate}
     trials = sorted(known)
     return bound_parts_of(trials, [known[trial] for trial in trials], objective=_objective(study))
 
@@ -175,6 +176,13 @@ def _latest(study: Study) -> tuple[attributes.Attributes, attributes.StoredCerti
 def _objective(study: Study) -> str:
     names = study.metric_names
     return names[0] if names else "objective"
+
+
+def _stops_at(decision: Certificate, last: Certificate) -> bool:
+    """Return whether a decision is one at the ε of the latest certificate, too."""
+    return (
+        decision.stop if decision.asked.combination or decision.guarantee == "none" else decision.bound < last.epsilon
+    )
 
 
 def _value(trial: FrozenTrial) -> float:

@@ -9,7 +9,7 @@ from regretstop_ray._logging import logger
 def assess(log: TrialLog, rule: Rule) -> TrialCertificate:
     """Compute the rule's certificate for the ended trials and keep it in the log."""
     certificate, obstacle = certify(log, rule)
-    if obstacle is not None and obstacle not in _said(log, rule):
+    if obstacle is not None and rule.claims and not certificate.stop and obstacle not in _said(log, rule):
         logger.warning(f"No regret bound for the experiment: {obstacle}. It runs on.")
     log.certificates[repr(rule), log.n_ended] = certificate.to_dict()
     return certificate
@@ -24,7 +24,8 @@ def certify(log: TrialLog, rule: Rule) -> tuple[TrialCertificate, str | None]:
         except (ArithmeticError, ValueError) as error:
             # A numerical accident must not end a search that is going well.
             obstacle = f"the model could not be fitted: {error}"
-    undecided = rule.undecided(obstacle or "too few observations: none yet", n_excluded=log.n_ended)
+    sign = 1.0 if log.mode == "max" else -1.0
+    undecided = rule.without_model(obstacle or "too few observations: none yet", log.observations(), sign)
     return _named(log, undecided), obstacle
 
 
@@ -38,4 +39,5 @@ def _named(log: TrialLog, certificate: Certificate) -> TrialCertificate:
 
 
 def _said(log: TrialLog, rule: Rule) -> set[str]:
-    return {stored["reason"] for (by, _), stored in log.certificates.items() if by == repr(rule)}
+    of_rule = [stored for (by, _), stored in log.certificates.items() if by == repr(rule)]
+    return {each["reason"] for stored in of_rule for each in (stored, *stored.get("others", ()))}

@@ -166,15 +166,17 @@ class TrialLog:
         if trial_id in self.trials and self.trials[trial_id].state == "running":
             del self.trials[trial_id]
 
-    def finish(self, trial_id: str, value: Any, time: Any = None) -> None:
+    def finish(self, trial_id: str, value: Any, time: Any = None, span: tuple[float, float] | None = None) -> None:
         """Record how a trial ended.
 
         Args:
             trial_id: Tune's id of a trial that was started.
             value: The metric; anything but a finite number is a failure.
             time: Value of the time attribute.
+            span: When it started and ended, where that is known.
         """
         record = self.trials[trial_id]
+        record.span = span
         record.ended_as = record.ended_as or self.n_ended + 1
         record.value, record.time = _number(value), time
         record.state = "completed" if math.isfinite(record.value) else "failed"
@@ -193,7 +195,8 @@ class TrialLog:
         times = [r.time for r in ended if r.state == "completed" and r.time is not None and math.isfinite(r.time)]
         longest = max(times, default=0.0)
         return [
-            Observation(self._params(r), self._observed(r, longest), r.number, float(r.ended_as or 0)) for r in ended
+            Observation(self._params(r), self._observed(r, longest), r.number, float(r.ended_as or 0), r.span)
+            for r in ended
         ]
 
     def pending(self) -> list[dict[str, Any]]:

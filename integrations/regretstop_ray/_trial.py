@@ -1,5 +1,6 @@
 """What is known about one trial."""
 
+import contextlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ class TrialRecord:
         went_on_at: The last value of it at which Tune let the trial go on.
         ended_itself: Whether the trial's own code ended it, as far as a stopper saw.
         ended_as: 1 for the first trial that ended, 2 for the second, …
+        span: When it started and ended, as Tune recorded it; None where its last result does not say so.
     """
 
     number: int
@@ -29,6 +31,7 @@ class TrialRecord:
     went_on_at: float | None = None
     ended_itself: bool = False
     ended_as: int | None = None
+    span: tuple[float, float] | None = None
 
     @property
     def is_whole(self) -> bool:
@@ -37,3 +40,12 @@ class TrialRecord:
         The result that makes Tune cut a trial short is not one at which it went on.
         """
         return self.ended_itself or self.time == self.went_on_at
+
+
+def span_of(result: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Return when a trial started and ended, by its last result: seconds since the epoch, less those that it ran."""
+    with contextlib.suppress(KeyError, TypeError, ValueError):
+        ended, seconds = float(result["timestamp"]), float(result["time_total_s"])
+        if math.isfinite(ended) and seconds >= 0.0:
+            return ended - seconds, ended
+    return None

@@ -19,6 +19,7 @@ from regretstop_ray._logging import logger
 from regretstop_ray._paths import lookup, metric_path, unresolved
 from regretstop_ray._record import write_record
 from regretstop_ray._space import SearchSpace
+from regretstop_ray._trial import span_of
 
 
 class GPUCBSearch(Searcher):
@@ -178,7 +179,7 @@ class GPUCBSearch(Searcher):
                 return
             self.log.start(trial_id, config)
         value = None if error or self.log.metric is None else next(lookup(result, metric_path(self.log.metric)), None)
-        self.log.finish(trial_id, value, result.get(self.log.time_attr))
+        self.log.finish(trial_id, value, result.get(self.log.time_attr), span_of(result))
 
     def add_evaluated_point(
         self,

@@ -20,6 +20,7 @@ from regretstop_ray._logging import logger
 from regretstop_ray._paths import lookup, metric_path
 from regretstop_ray._record import write_record
 from regretstop_ray._space import SearchSpace
+from regretstop_ray._trial import span_of
 from regretstop_ray.search import GPUCBSearch
 
 _VERSION = 1
@@ -220,7 +221,8 @@ class RegretBoundStopper(Stopper, Callback):
         if done:
             log.ends_itself(trial_id)
         if done if log.max_t is None else time is not None and time >= log.max_t:
-            log.finish(trial_id, next(lookup(result, metric_path(log.metric)), None), time)
+            value = next(lookup(result, metric_path(log.metric)), None)
+            log.finish(trial_id, value, time, span_of(result))
         elif log.max_t is None and len(self._seen) >= _SUSPICIOUS and not log.n_ended and not self._has_warned:
             self._has_warned = True
             logger.warning(

@@ -2,6 +2,8 @@
 
 import logging
 import math
+import time
+from dataclasses import replace
 from typing import Any
 
 from regretstop import GPUCB, Certificate, Observation, Rule, Space, Surrogate
@@ -70,7 +72,12 @@ class RegretBoundStopper:
             "seed": 0,  # the same data give the same certificate; the search's own generator is never touched
         }
         check_search(**self._options)
+        self._called: float | None = None
         self._start([], {}, None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Whoever reads this may do so tomorrow: nothing ran in between.
+        return {**self.__dict__, "_called": None}
 
     @property
     def certificate(self) -> Certificate | None:
@@ -115,12 +122,20 @@ class RegretBoundStopper:
         previous = self.certificate
         if previous is not None and len(observations) == len(self._observations):
             return previous.stop
-        self._observations = observations
+        self._observations = self._timed(observations)
         certificate = self._certify()
         self._certificates[len(observations)] = certificate
         if certificate.stop and not (previous is not None and previous.stop):
             logger.info(f"The search stops: {certificate.summary()}")
         return certificate.stop
+
+    def _timed(self, observations: list[Observation]) -> list[Observation]:
+        """Return the observations with the times between calls: scikit-optimize records none."""
+        before, self._called = self._called, time.time()
+        span = None if before is None else (before, self._called)
+        n_known = len(self._observations)
+        new = [replace(observation, span=span) for observation in observations[n_known:]]
+        return [*self._observations, *new]
 
     def _start(self, names: list[str], parameters: dict[str, Parameter], obstacle: str | None) -> None:
         self._names = names
@@ -149,8 +164,8 @@ class RegretBoundStopper:
             except (ArithmeticError, ValueError) as error:
                 # A numerical accident must not end a search that is going well.
                 obstacle = f"the model could not be fitted: {error}"
-        if not self._warned:
+        if not self._warned and self._rule.claims:
             self._warned = True
             logger.warning(f"No regret bound for the search: {obstacle}. It runs on.")
         n = sum(o.value is not None and math.isfinite(o.value) for o in self._observations)
-        return self._rule.undecided(obstacle, n_observations=n, n_excluded=len(self._observations) - n)
+        return self._rule.without_model(obstacle, self._observations, -1.0, n_observations=n)

@@ -17,6 +17,7 @@ from regretstop.statement import (
     GapClaim,
     Guarantee,
     MaximumBy,
+    MeanRegret,
     Measure,
     ModelReport,
     Noise,
@@ -49,7 +50,10 @@ _PARTS: Mapping[str, type[Any]] = {
     "model": ModelReport,
     "noise": Noise,
     "left": ProbabilityLeft,
+    "expected_regret": MeanRegret,
 }
+# Statements of the other rules of a combination, each a dictionary in a list.
+_OTHERS = "others"
 _CHOICES: Mapping[str, Any] = {
     "guarantee": get_args(Guarantee),
     "optimality_gap_guarantee": get_args(Guarantee),
@@ -78,6 +82,8 @@ class Certificate(Statement):
             part = getattr(self, f.name)
             if f.name in _SPREAD:
                 values |= {_SPREAD[f.name][1].get(own, own): value for own, value in _to_json(part).items()}
+            elif f.name == _OTHERS:
+                values[f.name] = [Certificate.to_dict(each) for each in part]
             else:
                 values[f.name] = _to_json(part) if f.name in _PARTS else part
         return {**values, "stop": self.stop}
@@ -105,6 +111,8 @@ class Certificate(Statement):
                 kind, called = _SPREAD[f.name]
                 own = {each.name: called.get(each.name, each.name) for each in fields(kind)}
                 values[f.name] = kind(**{one: _from_json(data[other]) for one, other in own.items() if other in data})
+            elif f.name == _OTHERS:
+                values[f.name] = tuple(map(Certificate.from_dict, data.get(f.name, ())))
             elif f.name in _PARTS:
                 values[f.name] = _part_from_json(_PARTS[f.name], data.get(f.name), f.name)
             else:

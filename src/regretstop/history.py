@@ -2,8 +2,9 @@
 
 import math
 import operator
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import compress
 from typing import Any
 
@@ -26,12 +27,22 @@ class Observation:
         number: The trial number, by which certificates name it.
         ended: A number that grows in the order in which evaluations ended, such as a time, where that may be another
             order than that of the history. A test that is due at n observations sees the n that ended first.
+        span: When the evaluation started and when it ended, in seconds on a clock that all evaluations share; None
+            where that is not known. It is no part of what was observed: observations are equal without it.
+        standard_error: Of the value; NaN where it was to be estimated and could not be, None where nothing is known.
     """
 
     params: Mapping[str, Any]
     value: float | None
     number: int
     ended: float = 0.0
+    span: tuple[float, float] | None = field(default=None, compare=False)
+    standard_error: float | None = field(default=None, compare=False)
+
+    @property
+    def seconds(self) -> float:
+        """How long the evaluation took; NaN where that is not known."""
+        return math.nan if self.span is None else max(self.span[1] - self.span[0], 0.0)
 
     def same_as(self, other: "Observation") -> bool:
         """Return whether the two agree; NaN agrees with NaN, and values that cannot be compared do not."""
@@ -67,6 +78,7 @@ class EncodedHistory:
         inside: Which of the points lie in the space, shape (n,).
         ended: Grows in the order in which the evaluations ended, shape (n,).
         n_excluded: Observations that are not among these.
+        seconds: How long the evaluations took, shape (n,); NaN where that is not known.
     """
 
     points: Array
@@ -75,6 +87,7 @@ class EncodedHistory:
     inside: NDArray[np.bool_]
     ended: Array
     n_excluded: int
+    seconds: Array
 
     def first(self, n: int) -> "EncodedHistory":
         """Return the n observations that ended first, in the order of the history; what is excluded stays counted."""
@@ -88,6 +101,7 @@ class EncodedHistory:
             inside=self.inside[chosen],
             ended=self.ended[chosen],
             n_excluded=self.n_excluded,
+            seconds=self.seconds[chosen],
         )
 
     def fits_as(self, other: "EncodedHistory") -> bool:
@@ -143,6 +157,7 @@ class HistoryEncoder:
             inside=self._space.inside(self._points),
             ended=np.array([o.ended for o in fitted], dtype=np.float64),
             n_excluded=len(history) - len(fitted),
+            seconds=np.array([o.seconds for o in fitted], dtype=np.float64),
         )
 
     def _point_of(self, observation: Observation) -> Array | None:
@@ -167,7 +182,7 @@ class History:
         self._space = space
         self._encoder = HistoryEncoder(space, sign)
         self._encoded: EncodedHistory | None = None
-        self._pending: list[Mapping[str, Any]] = []
+        self._pending: list[tuple[Mapping[str, Any], float | None]] = []
         self._observations: list[Observation] = []
 
     @property
@@ -193,17 +208,19 @@ class History:
         return self._encoded
 
     def begin(self, params: Mapping[str, Any]) -> None:
-        """Record that a point is being evaluated."""
-        self._pending.append(params)
+        """Record that a point is being evaluated from now on."""
+        self._pending.append((params, time.time()))
 
     def end(self, params: Mapping[str, Any], value: float | None) -> None:
         """Record an evaluation, whether or not it was known to be under way."""
-        for i, pending in enumerate(self._pending):
+        span: tuple[float, float] | None = None
+        for i, (pending, started) in enumerate(self._pending):
             if same_params(pending, params):
                 del self._pending[i]
+                span = None if started is None else (started, time.time())
                 break
         ended = self._observations[-1].ended if self._observations else 0.0
-        self._observations.append(Observation(params, value, len(self._observations), ended))
+        self._observations.append(Observation(params, value, len(self._observations), ended, span))
         self._encoded = None
 
     def replace(self, observations: Sequence[Observation], pending: Sequence[Mapping[str, Any]]) -> None:
@@ -211,12 +228,13 @@ class History:
         known, taken = self._observations, list(observations)
         # What was known stays the object that it was, by which it is known to be encoded.
         for i in range(n_common(known, taken), min(len(known), len(taken))):
-            if taken[i].same_as(known[i]):
+            same_record = (taken[i].span, taken[i].standard_error) == (known[i].span, known[i].standard_error)
+            if taken[i].same_as(known[i]) and same_record:
                 taken[i] = known[i]
         if len(taken) != len(known) or n_common(known, taken) < len(known):
             self._observations = taken
             self._encoded = None
-        self._pending = list(pending)
+        self._pending = [(params, None) for params in pending]
 
     def failed_points(self) -> Array:
         """Return the encoded points of evaluations that failed, shape (m, d)."""
@@ -229,7 +247,7 @@ class History:
 
     def pending_points(self) -> Array:
         """Return the encoded points that are being evaluated, shape (m, d)."""
-        return self._encode_all(self._pending)
+        return self._encode_all([params for params, _ in self._pending])
 
     def _encode_all(self, points: Sequence[Mapping[str, Any]]) -> Array:
         """Return the points that the space can encode, shape (m, d)."""

@@ -10,7 +10,7 @@ from regretstop.checks import check_at_least
 from regretstop.history import Observation
 from regretstop.model import Surrogate
 from regretstop.optimizer import GPUCB, Direction
-from regretstop.rules import Rule
+from regretstop.rules import Rule, resolve_rule
 from regretstop.schedule import Schedule
 from regretstop.spaces import Space
 
@@ -64,6 +64,7 @@ def minimize(
         ValueError: If max_trials is below 1, or no evaluation gave a finite value.
     """
     check_at_least("max_trials", max_trials, 1)
+    rule = resolve_rule(None, None, rule)
     optimizer = GPUCB(space, direction="minimize", seed=seed, **options)
     certificates: list[Certificate] = []
     for _ in range(max_trials):

@@ -13,7 +13,7 @@ from regretstop.checks import as_float, check_at_least, check_between, check_num
 from regretstop.history import EncodedHistory, History, Observation
 from regretstop.model import GaussianProcess, Surrogate, all_equal, plateau_of
 from regretstop.propose import initial_point, next_point
-from regretstop.rules import Rule
+from regretstop.rules import Rule, certify
 from regretstop.schedule import EVERY_OBSERVATION, Due, Schedule
 from regretstop.search import NOTHING, SearchModel, Visited, exceeding_point, repeats_agree
 from regretstop.snapshot import Beta, FittedModel, LastObservation, ObservedData, Snapshot
@@ -158,8 +158,21 @@ class GPUCB:
     def certificate(self, rule: Rule) -> Certificate:
         """Return what the rule can say now, from the completed observations alone.
 
-        That is the last test due by the rule's schedule; until the next one it comes back as it was, for nothing.
+        That is the last test due by the rule's schedule; until the next one it comes back as it was, for nothing. A
+        rule without a bound looks at every evaluation; when it stops, what the model says stands beside it.
         """
+        data = self._history.encoded
+        return certify(
+            rule,
+            self._history.observations,
+            self._sign,
+            n_fitted=len(data.values),
+            test=self._tested,
+            look=self.snapshot,
+        )
+
+    def _tested(self, rule: Rule) -> Certificate:
+        """Return the last test of a single rule that is due by its schedule."""
         data, due = self._due(rule.schedule)
         known = self._tests.get(repr(rule))
         if known is not None and known[0].fits_as(data):
@@ -235,6 +248,9 @@ class GPUCB:
                 optimum=self._optimum(data, candidates),
                 last=last,
                 plateau=None if plateau is None else replace(plateau, value=self._sign * plateau.value),
+                observations=self._history.observations,
+                sign=self._sign,
+                seconds=data.seconds[candidates],
             ),
             obstacle=obstacle,
             test=max(due.test, 1),

@@ -9,6 +9,9 @@ _QUANTITY = {
     "regret": "the regret of",
     "regret change": "the last change of the expected regret at",
     "expected improvement": "the expected improvement on",
+    "expected regret": "the expected regret of",
+    "improvement per cost": "the expected improvement per unit of cost on",
+    "none": "the regret of",
 }
 # Of what is counted: smaller numbers are said to be below it.
 _LEAST_COUNTED = 0.001
@@ -20,25 +23,30 @@ _ASSUMPTION = {
 
 def summary(certificate: Statement) -> str:
     """Return in one line what was decided, for a log."""
-    rule, bound = certificate.rule, certificate.bound
+    rule, bound = _rule(certificate), certificate.bound
     quantity, after = _QUANTITY[certificate.measure], f"after {certificate.n_observations} evaluations"
+    if certificate.guarantee == "none" and certificate.incumbent is not None:
+        says = f"{rule}: {certificate.reason} {after}; it says nothing of {quantity} trial {certificate.incumbent}."
+        return " ".join([says, *_expected(certificate)])
     if not math.isfinite(bound):
-        return f"{rule} says nothing of {quantity} any trial {after}: {certificate.reason}."
+        says = f"{rule} says nothing of {quantity} any trial {after}: {certificate.reason}."
+        return " ".join([says, *_expected(certificate)])
     says = "estimates" if certificate.guarantee == "heuristic" else "certifies"
     value = "unknown" if certificate.incumbent_value is None else f"{certificate.incumbent_value:.6g}"
     said_bound, said_epsilon = compared(bound, certificate.epsilon)
+    limit = "price" if certificate.measure == "improvement per cost" else "epsilon"
     return (
         f"{rule} {says} that {quantity} trial {certificate.incumbent} (value {value}) is at most "
-        f"{said_bound}{' <' if certificate.stop else ', not below'} epsilon = {said_epsilon} "
+        f"{said_bound}{' <' if certificate.stop else ', not below'} {limit} = {said_epsilon} "
         f"(delta = {certificate.delta:.4g}, guarantee: {certificate.guarantee}) {after}."
-        + "".join(f" {sentence}" for sentence in _left(certificate, "epsilon"))
+        + "".join(f" {sentence}" for sentence in (*_left(certificate, "epsilon"), *_expected(certificate)))
     )
 
 
 def text(certificate: Statement) -> str:
     """Return what is certified, in a few lines."""
     decision = "Stop" if certificate.stop else "Go on"
-    lines = [f"{decision} ({certificate.rule}, ε = {certificate.epsilon:.4g}): {certificate.reason}"]
+    lines = [f"{decision} ({_rule(certificate)}{_epsilon(certificate)}): {certificate.reason}"]
     lines += _statement(certificate)
     # The gap would only repeat the statement where the rule is the gap itself.
     same = (certificate.bound, certificate.guarantee, certificate.incumbent) == (
@@ -46,14 +54,15 @@ def text(certificate: Statement) -> str:
         certificate.optimality_gap_guarantee,
         certificate.optimality_gap_incumbent,
     )
-    if not same:
+    if not same and (certificate.guarantee != "none" or math.isfinite(certificate.optimality_gap)):
         lines.append(_gap_statement(certificate))
     if certificate.maximum == "searched" and math.isfinite(certificate.optimality_gap):
         lines.append("It rests on a maximum over the space that was searched for, not enumerated.")
     if certificate.maximum == "counted" and math.isfinite(certificate.bound):
         lines.append("It rests on how many local maxima are expected, an integral that was estimated at random places.")
-    lines += _left(certificate, "ε")
+    lines += _left(certificate, "ε") + _expected(certificate)
     lines += _risk(certificate)
+    lines += [_beside(other, certificate.guarantee == "none") for other in certificate.others]
     n = certificate.n_observations
     due = "" if certificate.next_test is None else f"; the next test is due at {certificate.next_test}"
     lines.append(
@@ -63,17 +72,46 @@ def text(certificate: Statement) -> str:
     return "\n".join(lines)
 
 
+def _rule(certificate: Statement) -> str:
+    within = certificate.asked.combination
+    return certificate.rule if within is None else f"{certificate.rule} of {within}"
+
+
+def _epsilon(certificate: Statement) -> str:
+    if certificate.guarantee == "none":
+        return ""
+    if certificate.measure == "improvement per cost":
+        return f", price = {certificate.epsilon:.4g}"
+    trial = certificate.asked.epsilon_trial
+    if trial is None:
+        return (
+            f", ε = {certificate.epsilon:.4g}" if certificate.epsilon else ", ε the standard error of the best trial's"
+        )
+    return f", ε = {certificate.epsilon:.4g}, the standard error of trial {trial}'s score"
+
+
+def _beside(other: Statement, with_gap: bool) -> str:
+    """Return what another rule of a combination said, with the certified gap where nothing else is certified."""
+    decision = "stop" if other.stop else "go on"
+    heuristic = ", no proof" if other.guarantee == "heuristic" else ""
+    says = f"Beside it {other.rule}{_epsilon(other)}{heuristic} says {decision}: {other.reason}."
+    gap = _gap_statement(other).replace("\n", " ")
+    return f"{says} {gap}" if with_gap and math.isfinite(other.optimality_gap) else says
+
+
 def _statement(certificate: Statement) -> list[str]:
-    if not math.isfinite(certificate.bound):
-        return ["Nothing can be said yet about how far the best trial is from the optimum."]
     trial = "the incumbent" if certificate.incumbent is None else f"trial {certificate.incumbent}"
     if certificate.incumbent_value is not None:
         trial += f" (observed value {rounded(certificate.incumbent_value)})"
-    if certificate.measure != "regret":
-        return _signal(certificate, trial)
+    if certificate.guarantee == "none" and certificate.incumbent is not None:
+        return [f"The rule says nothing of how much better than {trial} the optimum is."]
+    if not math.isfinite(certificate.bound):
+        return ["Nothing can be said yet about how far the best trial is from the optimum."]
     claim = f"the optimum is at most {rounded_up(certificate.bound)} better than"
     if certificate.maximum == "evaluated":
         return [f"Given that there is no noise, as you declared, {claim} {trial}."]
+    if certificate.measure != "regret":
+        return _signal(certificate, trial)
     if certificate.guarantee == "heuristic":
         return [f"The rule estimates that {claim} {trial};", "no proof at these settings."]
     return [
@@ -86,6 +124,16 @@ def _statement(certificate: Statement) -> list[str]:
 def _signal(certificate: Statement, trial: str) -> list[str]:
     """Return what a bound says that is not about the regret itself, and that it is not."""
     bound = rounded_up(certificate.bound)
+    if certificate.measure == "expected regret":
+        return [
+            f"The model expects the optimum to be at most {bound} better than {trial} on average;",
+            "that bounds no single case, and there is no proof at these settings.",
+        ]
+    if certificate.measure == "improvement per cost":
+        return [
+            f"The model expects one more evaluation to improve on {trial} by at most {bound} for a unit of its cost;",
+            "that does not bound how much better the optimum is, and there is no proof at these settings.",
+        ]
     if certificate.measure == "regret change":
         says = f"The rule estimates that the last observation changed the expected regret by at most {bound};"
         return [says, f"that does not bound the regret of {trial}, and there is no proof at these settings."]
@@ -107,6 +155,17 @@ def _left(certificate: Statement, epsilon: str) -> list[str]:
         said = f"below {_LEAST_COUNTED:g}" if is_tiny else f"at most {left.probability:.2g}"
         said += ", by the local maxima that are expected"
     return [f"Estimated probability that something better by more than {epsilon} remains: {said}."]
+
+
+def _expected(certificate: Statement) -> list[str]:
+    """Return a sentence on what going on can gain on average, none where it was not estimated."""
+    expected = certificate.expected_regret
+    if expected is None:
+        return []
+    return [
+        f"Expected regret, the most that going on can gain on average: {expected.value:.2g} ± {expected.error:.1g} "
+        f"({expected.n_paths} posterior paths)."
+    ]
 
 
 def _risk(certificate: Statement) -> list[str]:
@@ -173,6 +232,18 @@ def compared(bound: float, epsilon: float) -> tuple[str, str]:
         if (float(said[0]) < float(said[1])) == (one < other):
             return said
     return repr(float(bound)), repr(float(epsilon))
+
+
+def apart(one: float, other: float) -> tuple[str, str]:
+    """Return two numbers in as many digits, at least four, as show which is the smaller one, if either is."""
+    for digits in range(4, 17):
+        said = (
+            _digits(Decimal(repr(float(one))), ROUND_HALF_EVEN, digits),
+            _digits(Decimal(repr(float(other))), ROUND_HALF_EVEN, digits),
+        )
+        if (float(said[0]) < float(said[1]), float(said[0]) > float(said[1])) == (one < other, one > other):
+            return said
+    return repr(float(one)), repr(float(other))
 
 
 def _confidence(delta: float) -> str:

@@ -1,13 +1,14 @@
 """What a stopping rule sees: the fitted model and the data at one moment."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regretstop.array import Array
+from regretstop.history import Observation
 from regretstop.model import ModelCheck, Plateau, Posterior, SamplingReport
 from regretstop.schedule import EVERY_OBSERVATION, Schedule
 from regretstop.search import Maximizer, SearchModel
@@ -141,6 +142,9 @@ class ObservedData:
             space was evaluated, and the noise is declared to be 0. None if none is known.
         last: The last observation; None where nothing is fitted.
         plateau: The worst values where they look like a penalty; None where they do not.
+        observations: All evaluations that ended, also those that are not fitted.
+        sign: Their values times the sign are maximised.
+        seconds: How long the evaluations of the candidates took, shape (n,); NaN where that is not known.
     """
 
     points: Array
@@ -151,6 +155,9 @@ class ObservedData:
     optimum: int | None = None
     last: LastObservation | None = None
     plateau: Plateau | None = None
+    observations: tuple[Observation, ...] = ()
+    sign: float = 1.0
+    seconds: Array = field(default_factory=lambda: np.zeros(0))
 
     def plateau_remark(self) -> str:
         """Return a remark if the worst values look like a penalty; else nothing."""

@@ -87,7 +87,7 @@ def test_minimize_takes_it() -> None:
 
 def without_paths(certificate: Certificate) -> Certificate:
     """The certificate without what only posterior paths say, which a surrogate need not have."""
-    return replace(certificate, left=None)
+    return replace(certificate, left=None, expected_regret=None)
 
 
 @each_beta

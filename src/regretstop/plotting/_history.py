@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from regretstop.certificate import Certificate
 
@@ -17,7 +17,7 @@ class BoundHistory:
         bounds: The bound after each of them, in the objective's units; infinite where nothing could be said.
         gaps: The certified optimality gap after each.
         values: Observed values; NaN for a trial without one.
-        epsilon: ε of the rule.
+        epsilon: ε of the rule; 0 if it has none, and then no line is drawn.
         rule: Name of the rule.
         stopped_at: The trial after which the search was stopped, or None.
         direction: Of the objective.
@@ -69,23 +69,20 @@ def history_of(
         stopped_at: The trial after which the search was stopped, or None.
         objective: What the values are.
     """
-    last = next(certificate for certificate in reversed(certificates) if certificate is not None)
+    shown = [None if certificate is None else certificate.shown for certificate in certificates]
+    last = next(statement for statement in reversed(shown) if statement is not None)
     return BoundHistory(
         trials=trials,
-        bounds=[math.nan if c is None else c.bound for c in certificates],
-        gaps=[math.nan if c is None else c.optimality_gap for c in certificates],
+        bounds=[math.nan if s is None else s.bound for s in shown],
+        gaps=[math.nan if s is None else s.optimality_gap for s in shown],
         values=[math.nan if value is None or not math.isfinite(value) else value for value in values],
         epsilon=last.epsilon,
         rule=last.rule,
         stopped_at=stopped_at,
         direction=direction,
-        left=[math.nan if c is None or c.left is None else c.left.probability for c in certificates],
-        expected_regrets=[math.nan if c is None else _expected_regret(c.left) for c in certificates],
+        left=[math.nan if s is None or s.left is None else s.left.probability for s in shown],
+        expected_regrets=[
+            math.nan if s is None or s.expected_regret is None else s.expected_regret.value for s in shown
+        ],
         objective=objective,
     )
-
-
-def _expected_regret(left: Any) -> float:
-    """Return the expected regret that a certificate carries beside the probability; NaN where it carries none."""
-    regret = getattr(left, "expected_regret", None)
-    return math.nan if regret is None else float(regret)

@@ -106,7 +106,8 @@ def _right(ax: "Axes", colours: Colours) -> "Axes":
 
 
 def _add_epsilon(ax: "Axes", epsilon: float, colours: Colours) -> None:
-    ax.axhline(epsilon, color=colours.epsilon, linewidth=1.2, label=f"ε = {epsilon:.4g}")
+    if epsilon > 0.0:
+        ax.axhline(epsilon, color=colours.epsilon, linewidth=1.2, label=f"ε = {epsilon:.4g}")
 
 
 def _add_stop(ax: "Axes", history: BoundHistory, colours: Colours) -> None:

@@ -56,14 +56,14 @@ def regret_bound(history: BoundHistory, theme: Theme = "light") -> "Figure":
             line={"color": colours.best, "shape": "hv", "dash": "dashdot"},
         )
     )
-    # A trace, unlike a line across the plot, has a place in the legend, and on a log axis.
-    ends: dict[str, Any] = {
-        "x": [trials[0], trials[-1]] if trials else [],
-        "y": [history.epsilon] * 2 if trials else [],
-    }
-    figure.add_trace(
-        Scatter(name=f"ε = {history.epsilon:.4g}", mode="lines", line={"color": colours.epsilon, "width": 1.5}, **ends)
-    )
+    if history.epsilon > 0.0:
+        # A trace, unlike a line across the plot, has a place in the legend, and on a log axis.
+        ends: dict[str, Any] = {
+            "x": [trials[0], trials[-1]] if trials else [],
+            "y": [history.epsilon] * 2 if trials else [],
+        }
+        line = {"color": colours.epsilon, "width": 1.5}
+        figure.add_trace(Scatter(name=f"ε = {history.epsilon:.4g}", mode="lines", line=line, **ends))
     _add_stop(figure, history, colours)
     lay_out(figure, colours)
     figure.update_layout(

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from regretstop.rules._base import Estimate
+from regretstop.rules._estimate import Estimate
 from regretstop.rules._heuristic import Heuristic
 from regretstop.search import How, LogExpectedImprovement
 from regretstop.snapshot import Snapshot

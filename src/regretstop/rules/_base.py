@@ -2,15 +2,17 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from regretstop.certificate import Certificate
 from regretstop.checks import check_between
 from regretstop.gap import CountedGap, Gap
-from regretstop.prose import compared
-from regretstop.rules._remaining import probability_left
+from regretstop.history import Observation
+from regretstop.rules._estimate import Estimate, verdict
+from regretstop.rules._remaining import FromPaths, probability_left, what_paths_say
+from regretstop.rules._standard_error import STANDARD_ERROR, Epsilon
 from regretstop.schedule import DEFAULT_SCHEDULE, Schedule
 from regretstop.snapshot import Snapshot
 from regretstop.statement import (
@@ -19,42 +21,30 @@ from regretstop.statement import (
     DataSeen,
     GapClaim,
     Guarantee,
-    MaximumBy,
     Measure,
     Noise,
     ProbabilityLeft,
     RiskSpent,
+    Statement,
 )
 
-
-@dataclass(frozen=True)
-class Estimate:
-    """What a rule makes of a snapshot.
-
-    Attributes:
-        bound: In the objective's units.
-        incumbent: Index of x̂ among the snapshot's points.
-        how: How its maximum over the space was obtained.
-        terms: The rule's own numbers behind the bound, in the objective's units.
-        reason: Of the decision, in words, such as why the bound is infinite; None where the bound and ε say it all.
-    """
-
-    bound: float
-    incumbent: int
-    how: MaximumBy
-    terms: Mapping[str, float]
-    reason: str | None = None
+if TYPE_CHECKING:
+    from regretstop.rules._combined import AllOf, AnyOf
 
 
 @dataclass(frozen=True)
 class Rule(ABC):
     """A stopping rule.
 
+    Rules combine: `UCBbr(0.01) | Patience(30)` stops when either does, `UCBbr(0.01) & Patience(30)` when both do.
+
     Attributes:
         measure: What its bound is about, as certificates say it.
+        needs_model: Whether it looks at a model, of which it says something with probability 1 − δ.
 
     Args:
-        epsilon: ε in the objective's units: stop when the bound falls below it.
+        epsilon: ε in the objective's units: stop when the bound falls below it. "standard error" is that of the best
+            trial's cross-validation scores, at each test: nobody should search for less than the score can tell.
         delta: δ in (0, 1), the probability with which a bound may fail.
         schedule: When tests are made: `Thinning()` unless another is given.
 
@@ -63,26 +53,119 @@ class Rule(ABC):
     """
 
     measure: ClassVar[Measure] = "regret"
+    needs_model: ClassVar[bool] = True
 
-    epsilon: float
+    epsilon: Epsilon
     delta: float = 0.05  # as in the paper's experiments, section 4.2
     schedule: Schedule = field(default=DEFAULT_SCHEDULE, kw_only=True)
 
     def __post_init__(self) -> None:
         """Check ε and δ, which arrive from command lines and configuration files."""
-        check_between("epsilon", self.epsilon, 0)
+        if self.epsilon != STANDARD_ERROR:
+            check_between("epsilon", self.epsilon, 0)
         check_between("delta", self.delta, 0, 1)
         if not isinstance(self.schedule, Schedule):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ValueError(f"schedule must be a schedule such as Every(5), got {self.schedule!r}")
 
     @property
+    def tolerance(self) -> float:
+        """ε as a number; 0 where it is a standard error that is not known yet: no bound is below it."""
+        return 0.0 if isinstance(self.epsilon, str) else float(self.epsilon)
+
+    def __or__(self, other: "Rule") -> "AnyOf":
+        from regretstop.rules._combined import AnyOf  # which is made of this module
+
+        return AnyOf((self, other))
+
+    def __and__(self, other: "Rule") -> "AllOf":
+        from regretstop.rules._combined import AllOf
+
+        return AllOf((self, other))
+
+    @property
+    def label(self) -> str:
+        """What certificates call the rule."""
+        return type(self).__name__
+
+    @property
+    def leaves(self) -> tuple["Rule", ...]:
+        """The rules that a combination is made of, each with its share of δ; of another rule the rule itself."""
+        return (self,)
+
+    @property
+    def claims(self) -> bool:
+        """Whether it says anything with probability 1 − δ."""
+        return self.needs_model
+
+    def with_share(self, n: int) -> "Rule":
+        """Return the rule with an n-th of its δ."""
+        return replace(self, delta=self.delta / n) if self.claims and n > 1 else self
+
+    def is_met_by(self, said: Statement) -> bool:
+        """Return whether what a rule like this one, up to ε and δ, has said is as much as this one asks for."""
+        if self.epsilon == STANDARD_ERROR:
+            is_below = said.stop and said.asked.epsilon_trial is not None
+        else:
+            is_below = said.bound < self.tolerance
+        return is_below and said.delta <= self.delta
+
+    def is_decided(self, by: "Callable[[Rule], bool]") -> bool:
+        """Return whether the rule is decided.
+
+        Args:
+            by: Returns whether a single rule is; a combination asks for its rules.
+        """
+        return by(self)
+
+    def consult(self, ask: "Callable[[Rule], Certificate]") -> Certificate:
+        """Return the certificate.
+
+        Args:
+            ask: Returns that of a single rule; a combination asks for those of its rules.
+        """
+        return ask(self)
+
+    def look(self, observations: Sequence[Observation], sign: float) -> Certificate | None:
+        """Return the certificate of a rule that needs no model; None of one that does.
+
+        Args:
+            observations: All evaluations that ended.
+            sign: Their values times the sign are maximised.
+        """
+        return None
+
+    def without_model(
+        self, reason: str, observations: Sequence[Observation], sign: float, *, n_observations: int = 0
+    ) -> Certificate:
+        """Return the certificate where there can be no model: what needs none is looked at, the bounds are infinite.
+
+        Args:
+            reason: Why there is none, in words.
+            observations: All evaluations that ended.
+            sign: Their values times the sign are maximised.
+            n_observations: How many of them could have been fitted.
+        """
+        n_excluded = len(observations) - n_observations
+        return self.consult(
+            lambda rule: (
+                rule.look(observations, sign)
+                or rule.undecided(reason, n_observations=n_observations, n_excluded=n_excluded)
+            )
+        )
+
+    @property
+    def bounds_regret(self) -> bool:
+        """Whether its bound is on the regret, of which ε is then a difference worth a look."""
+        return self.measure == "regret"
+
+    @property
     def regret_epsilon(self) -> float | None:
         """ε where the bound is on the regret, by which a search knows how much better a point is worth a look."""
-        return float(self.epsilon) if self.measure == "regret" else None
+        return self.tolerance or None if self.bounds_regret else None
 
     def assess(self, snapshot: Snapshot) -> Certificate:
         """Return the certificate for the data and the model in the snapshot."""
-        if snapshot.data.optimum is not None and self.measure == "regret":
+        if snapshot.data.optimum is not None and self.measure in ("regret", "expected regret"):
             return self._optimal(snapshot, snapshot.data.optimum)
         obstacle = self.obstacle(snapshot)
         return self._assess(snapshot) if obstacle is None else self._obstructed(snapshot, obstacle)
@@ -113,7 +196,7 @@ class Rule(ABC):
         """
         # The only place where one is built: what else a certificate says is put in the place of what this one does not.
         return Certificate(
-            asked=Asked(rule=type(self).__name__, epsilon=float(self.epsilon), delta=float(self.delta)),
+            asked=Asked(rule=type(self).__name__, epsilon=self.tolerance, delta=float(self.delta)),
             claim=Claim(
                 bound=math.inf,
                 guarantee=guarantee,
@@ -153,6 +236,10 @@ class Rule(ABC):
             noise=Noise(noise_std=0.0),
         )
 
+    def _difference(self, snapshot: Snapshot) -> float:
+        """Return a difference of values that matters: ε, or about how much they vary where ε is a price."""
+        return snapshot.model.scale if self.measure == "improvement per cost" else self.tolerance
+
     def _certificate(
         self,
         snapshot: Snapshot,
@@ -163,6 +250,7 @@ class Rule(ABC):
         risk: RiskSpent | None = None,
         noise: Noise | None = None,
         left: ProbabilityLeft | None = None,
+        drawn: FromPaths | None = None,
     ) -> Certificate:
         """Return the certificate of what was found in a snapshot, with what every rule says of its data and its model.
 
@@ -174,11 +262,18 @@ class Rule(ABC):
             risk: How δ is spent; None for a rule that does not divide it.
             noise: Of the model that the bound is from; the largest of all samples unless given.
             left: The probability that something better remains; the usual estimate unless given.
+            drawn: What posterior paths say of the trial; the usual estimates unless given.
         """
-        reason = found.reason or verdict(found.bound, self.epsilon)
-        remark = snapshot.data.plateau_remark() if found.bound >= self.epsilon else ""
+        reason = found.reason or verdict(found.bound, self.tolerance)
+        remark = snapshot.data.plateau_remark() if found.bound >= self.tolerance else ""
         nothing = self._obstructed(snapshot, reason + remark + snapshot.model.remark())
         numbers, values = snapshot.data.numbers, snapshot.data.values
+        is_price, scale, difference = (
+            self.measure == "improvement per cost",
+            snapshot.model.scale,
+            self._difference(snapshot),
+        )
+        drawn = drawn or what_paths_say(snapshot, found.incumbent, difference)
         return replace(
             nothing,
             claim=replace(
@@ -191,7 +286,7 @@ class Rule(ABC):
                 terms=found.terms,
             ),
             gap=GapClaim(
-                bound=gap.bound * snapshot.model.scale if gap else math.inf,
+                bound=gap.bound * scale if gap else math.inf,
                 guarantee=snapshot.model.guarantee,
                 incumbent=int(numbers[gap.incumbent]) if gap else None,
             ),
@@ -199,12 +294,6 @@ class Rule(ABC):
             risk=risk,
             model=snapshot.model.report(),
             noise=noise or snapshot.model.noise(),
-            left=left or probability_left(snapshot, found.incumbent, self.epsilon, gap),
+            left=left or (None if is_price else probability_left(snapshot, found.incumbent, difference, gap, drawn)),
+            expected_regret=drawn and drawn.expected,
         )
-
-
-def verdict(bound: float, epsilon: float, subject: str = "the bound") -> str:
-    """Return the reason of a certificate with a finite bound, which the subject names."""
-    relation = "is below" if bound < epsilon else "is not below"
-    said_bound, said_epsilon = compared(bound, epsilon)
-    return f"{subject} {said_bound} {relation} ε = {said_epsilon}"

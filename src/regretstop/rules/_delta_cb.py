@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from regretstop.gap import calibrated_gap
-from regretstop.rules._base import Estimate
+from regretstop.rules._estimate import Estimate
 from regretstop.rules._heuristic import Heuristic
 from regretstop.snapshot import Snapshot
 

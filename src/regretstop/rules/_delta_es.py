@@ -21,8 +21,8 @@ import numpy as np
 from regretstop.array import Array
 from regretstop.gap import calibrated_gaps
 from regretstop.model import Posterior, Revisable
-from regretstop.rules._base import Estimate
 from regretstop.rules._delta_cb import sqrt_beta_of
+from regretstop.rules._estimate import Estimate
 from regretstop.rules._heuristic import Heuristic
 from regretstop.search import Maximizer, expected_improvement
 from regretstop.snapshot import LastObservation, Snapshot

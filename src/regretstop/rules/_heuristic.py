@@ -6,7 +6,8 @@ from typing import ClassVar
 
 from regretstop.certificate import Certificate
 from regretstop.gap import gap_beside
-from regretstop.rules._base import Estimate, Rule, verdict
+from regretstop.rules._base import Rule
+from regretstop.rules._estimate import Estimate, verdict
 from regretstop.snapshot import Snapshot
 
 
@@ -27,6 +28,6 @@ class Heuristic(Rule):
     def _assess(self, snapshot: Snapshot) -> Certificate:
         """Return the certificate where there is no obstacle."""
         found = self.estimate(snapshot)
-        gap = gap_beside(snapshot, self.delta, self.epsilon, found.incumbent)
-        reason = found.reason or verdict(found.bound, self.epsilon, self.subject)
+        gap = gap_beside(snapshot, self.delta, self._difference(snapshot), found.incumbent)
+        reason = found.reason or verdict(found.bound, self.tolerance, self.subject)
         return self._certificate(snapshot, replace(found, reason=reason), gap, guarantee="heuristic")

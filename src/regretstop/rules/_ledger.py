@@ -9,7 +9,8 @@ from regretstop.bound import RiskLedger, ledger_for
 from regretstop.certificate import Certificate
 from regretstop.gap import counted_gap
 from regretstop.prose import rounded, rounded_up
-from regretstop.rules._base import Estimate, Rule, verdict
+from regretstop.rules._base import Rule
+from regretstop.rules._estimate import Estimate, verdict
 from regretstop.rules._query import two_deviations
 from regretstop.snapshot import Snapshot
 from regretstop.statement import RiskSpent
@@ -46,22 +47,24 @@ class LedgerRule(Rule):
 
     def _counted(self, snapshot: Snapshot) -> Certificate:
         """Return the certificate of the counted gap: docs/theory.md, What is left, counted."""
-        nothing_known = _nothing_known(snapshot, self.epsilon)
+        nothing_known = _nothing_known(snapshot, self.tolerance)
         if nothing_known:
             return self._obstructed(snapshot, nothing_known)
         ledger = RiskLedger(self.delta, math.inf, self.simultaneous)
-        found = counted_gap(snapshot, ledger.risk_of(snapshot.test), self.epsilon)
+        found = counted_gap(snapshot, ledger.risk_of(snapshot.test), self.tolerance)
         bound = found.bound * snapshot.model.scale
         terms = {"counted": bound, "left_error": found.left_error, "n_places": found.n_places}
         reason = ""
         # The likeliest hyperparameters are surer of themselves than the few values that they come from allow: a search
         # ends only where the paper's experiment would end it, too.
-        if bound < self.epsilon and snapshot.model.is_at_mode:
+        if bound < self.tolerance and snapshot.model.is_at_mode:
             shared = ledger_for(snapshot.space, self.delta, _N_L, simultaneous=True)
             terms["two_deviations"] = two_deviations(snapshot, shared, found.incumbent)
-            if terms["two_deviations"] >= self.epsilon:
+            if terms["two_deviations"] >= self.tolerance:
                 counted, bound = rounded_up(bound), terms["two_deviations"]
-                reason = f"{verdict(bound, self.epsilon)}: by the count {counted}, but at √β = 2 still so much is open"
+                reason = (
+                    f"{verdict(bound, self.tolerance)}: by the count {counted}, but at √β = 2 still so much is open"
+                )
         return self._certificate(
             snapshot,
             Estimate(bound, found.incumbent, "counted", terms, reason),

@@ -8,7 +8,7 @@ from regretstop.bound import UNKNOWN_SLOPES, ledger_for
 from regretstop.certificate import Certificate
 from regretstop.checks import check_between, check_number_or
 from regretstop.gap import calibrated_gap, certified_gap, counting_obstacle, gap_beside
-from regretstop.rules._base import Estimate
+from regretstop.rules._estimate import Estimate
 from regretstop.rules._ledger import LedgerRule, risk_spent
 from regretstop.snapshot import Snapshot
 
@@ -77,7 +77,7 @@ class OptimalityGap(LedgerRule):
         return self._certificate(
             snapshot,
             Estimate(gap.bound * snapshot.model.scale, gap.incumbent, gap.how, terms),
-            gap if is_proved else gap_beside(snapshot, self.delta, self.epsilon, gap.incumbent),
+            gap if is_proved else gap_beside(snapshot, self.delta, self.tolerance, gap.incumbent),
             guarantee=snapshot.model.guarantee if is_proved else "heuristic",
             risk=risk_spent(snapshot, ledger),
         )

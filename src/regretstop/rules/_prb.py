@@ -11,9 +11,10 @@ from regretstop.bound import RiskLedger
 from regretstop.certificate import Certificate
 from regretstop.gap import gap_beside
 from regretstop.model import HasPaths
-from regretstop.rules._base import Estimate, Rule
+from regretstop.rules._base import Rule
+from regretstop.rules._estimate import Estimate
 from regretstop.rules._ledger import risk_spent
-from regretstop.rules._remaining import NO_PATHS, can_draw, path_gaps, path_rng
+from regretstop.rules._remaining import NO_PATHS, can_draw, path_gaps, path_rng, summed_up
 from regretstop.snapshot import Snapshot
 from regretstop.statement import ProbabilityLeft
 
@@ -70,7 +71,7 @@ class PRB(Rule):
         candidates = _candidates(snapshot, rng)
         ledger = RiskLedger(0.5 * self.delta, math.inf, simultaneous=True)
         risk = ledger.risk_of(snapshot.test)
-        tally = self._simulate(snapshot, candidates, risk / len(candidates), rng)
+        tally, gaps = self._simulate(snapshot, candidates, risk / len(candidates), rng)
         found = Estimate(
             tally.bound,
             candidates[tally.candidate],
@@ -81,27 +82,34 @@ class PRB(Rule):
         return self._certificate(
             snapshot,
             found,
-            gap_beside(snapshot, self.delta, self.epsilon, found.incumbent),
+            gap_beside(snapshot, self.delta, self.tolerance, found.incumbent),
             guarantee="heuristic",
             risk=risk_spent(snapshot, ledger, model_risk=0.5 * self.delta),
             left=ProbabilityLeft(probability=tally.probability_left, n_paths=tally.n_paths),
+            drawn=summed_up(gaps[tally.candidate] / snapshot.model.scale, self.tolerance, snapshot.model.scale),
         )
 
-    def _simulate(self, snapshot: Snapshot, candidates: list[int], risk: float, rng: np.random.Generator) -> "_Tally":
-        """Draw paths until they decide, or enough are drawn; `risk` is each candidate's in this test."""
+    def _simulate(
+        self, snapshot: Snapshot, candidates: list[int], risk: float, rng: np.random.Generator
+    ) -> tuple["_Tally", Array]:
+        """Draw paths until they decide, or enough are drawn; `risk` is each candidate's in this test.
+
+        Returns:
+            What they say, and the regrets in the objective's units, shape (candidates, paths).
+        """
         totals = _totals(len(snapshot.model.posteriors))
         weights = np.arange(1.0, len(totals) + 1.0) ** -_DECAY
         trials = snapshot.data.points[candidates]
         gaps = np.empty((len(candidates), 0))
         tally = None
         for total, weight in zip(totals, (weights / np.sum(weights)).tolist(), strict=True):
-            more = path_gaps(snapshot, trials, total - gaps.shape[1], self.epsilon, rng, _N_STARTS)
+            more = path_gaps(snapshot, trials, total - gaps.shape[1], self.tolerance, rng, _N_STARTS)
             gaps = np.hstack([gaps, more * snapshot.model.scale])
             tally, is_hopeless = self._judge(gaps, risk * weight)
-            if tally.bound < self.epsilon or is_hopeless:
+            if tally.bound < self.tolerance or is_hopeless:
                 break
         assert tally is not None  # there is at least one round
-        return tally
+        return tally, gaps
 
     def _judge(self, gaps: Array, risk: float) -> tuple["_Tally", bool]:
         """Return what gaps of shape (candidates, paths) say at this risk, and whether all candidates are hopeless.
@@ -117,7 +125,7 @@ class PRB(Rule):
         at_most: Array = np.asarray(bdtr(counts, n, level), dtype=np.float64)
         allowed = int(np.sum(at_most <= risk))
         limits = np.sort(gaps, axis=1)[:, n - allowed] if allowed else np.full(len(gaps), math.inf)
-        above = np.sum(gaps >= self.epsilon, axis=1)
+        above = np.sum(gaps >= self.tolerance, axis=1)
         # P(Binomial ≥ c) = bdtrc(c − 1), which is 1 for c = 0.
         by_chance: Array = np.asarray(bdtrc(np.maximum(above - 1.0, 0.0), n, level), dtype=np.float64)
         is_hopeless = bool(np.all((above > 0) & (by_chance <= risk)))
@@ -127,7 +135,7 @@ class PRB(Rule):
     def _reason(self, tally: "_Tally") -> str:
         left = f"the probability that something better by more than ε remains is about {tally.probability_left:.2g}"
         level = f"{0.5 * self.delta:.4g} (δ/2)"
-        if tally.bound < self.epsilon:
+        if tally.bound < self.tolerance:
             return f"{left}, and below {level} with confidence"
         return f"{left}, and to stop it has to be below {level} with confidence"
 

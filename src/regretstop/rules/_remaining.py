@@ -1,6 +1,7 @@
 """What is left: how much better the optimum is than evaluated trials, counted or on posterior paths."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from regretstop.gap import CountedGap, Gap, counting_obstacle, left_above
 from regretstop.model import HasPaths
 from regretstop.search import maximize_paths
 from regretstop.snapshot import Snapshot
-from regretstop.statement import ProbabilityLeft
+from regretstop.statement import MeanRegret, ProbabilityLeft
 
 NO_PATHS = "the surrogate's posterior cannot be drawn from as functions, which is what this rule counts"
 # For a certificate that cannot count: of 64 paths, so of a probability of 5 % to within 0.03 (a deviation).
@@ -46,7 +47,7 @@ def path_gaps(
         epsilon: ε in the objective's units: differences far below it are not looked for.
         rng: Draws the paths.
         n_starts: Where to climb from on each path.
-        enough: In the objective's units: a larger difference is not looked for where one above this was found.
+        enough: In the objective's units: where a path is above this it is not looked through to the last.
 
     Returns:
         Shape (k, n), standardised and never negative.
@@ -69,8 +70,55 @@ def path_gaps(
     return np.hstack(gaps)
 
 
+@dataclass(frozen=True)
+class FromPaths:
+    """What the regrets of a trial on posterior paths say together.
+
+    Attributes:
+        left: The probability that something better by more than ε remains.
+        expected: The mean of what may be left to gain.
+    """
+
+    left: ProbabilityLeft
+    expected: MeanRegret
+
+
+def summed_up(gaps: Array, epsilon: float, scale: float) -> FromPaths:
+    """Return what the regrets of one trial say together.
+
+    Args:
+        gaps: Standardised, shape (n,).
+        epsilon: ε in the objective's units.
+        scale: One standardised unit, in the objective's units.
+    """
+    error = float(np.std(gaps)) / math.sqrt(max(gaps.size - 1, 1))
+    return FromPaths(
+        ProbabilityLeft(probability=float(np.mean(gaps > epsilon / scale)), n_paths=gaps.size),
+        MeanRegret(value=float(np.mean(gaps)) * scale, error=error * scale, n_paths=gaps.size),
+    )
+
+
+def what_paths_say(snapshot: Snapshot, incumbent: int, epsilon: float) -> FromPaths | None:
+    """Return the estimates from 64 posterior paths; None where there are none.
+
+    Args:
+        snapshot: Without an obstacle.
+        incumbent: Index of x̂ among the snapshot's points.
+        epsilon: ε in the objective's units.
+    """
+    if not can_draw(snapshot):
+        return None
+    trial = snapshot.data.points[incumbent : incumbent + 1]
+    gaps = path_gaps(snapshot, trial, _N_PATHS, epsilon, path_rng(snapshot), _N_STARTS, enough=epsilon)
+    return summed_up(gaps[0], epsilon, snapshot.model.scale)
+
+
 def probability_left(
-    snapshot: Snapshot, incumbent: int, epsilon: float, gap: Gap | CountedGap | None = None
+    snapshot: Snapshot,
+    incumbent: int,
+    epsilon: float,
+    gap: Gap | CountedGap | None = None,
+    drawn: FromPaths | None = None,
 ) -> ProbabilityLeft | None:
     """Return the probability that something better by more than ε remains; None where nothing tells.
 
@@ -81,14 +129,11 @@ def probability_left(
         incumbent: Index of x̂ among the snapshot's points.
         epsilon: ε in the objective's units.
         gap: Of x̂ where it was counted, which says what is left.
+        drawn: What paths say where they were drawn.
     """
     if isinstance(gap, CountedGap) and gap.incumbent == incumbent:
         return ProbabilityLeft(probability=gap.left, n_paths=None)
     if counting_obstacle(snapshot) is None:
         return ProbabilityLeft(probability=left_above(snapshot, epsilon, incumbent), n_paths=None)
-    if not can_draw(snapshot):
-        return None
-    trial = snapshot.data.points[incumbent : incumbent + 1]
-    rng = path_rng(snapshot)
-    gaps = path_gaps(snapshot, trial, _N_PATHS, epsilon, rng, _N_STARTS, enough=epsilon) * snapshot.model.scale
-    return ProbabilityLeft(probability=float(np.mean(gaps > epsilon)), n_paths=gaps.size)
+    drawn = drawn or what_paths_say(snapshot, incumbent, epsilon)
+    return drawn and drawn.left

@@ -20,7 +20,7 @@ from regretstop.certificate import Certificate
 from regretstop.checks import check_between, check_positive
 from regretstop.gap import counting_obstacle, gap_beside
 from regretstop.model import Posterior
-from regretstop.rules._base import Estimate, verdict
+from regretstop.rules._estimate import Estimate, verdict
 from regretstop.rules._ledger import LedgerRule, risk_spent
 from regretstop.rules._query import UNCOUNTED_BETA, QueryBound, QueryFormula
 from regretstop.snapshot import Snapshot, std_floor
@@ -124,11 +124,11 @@ class UCBbr(LedgerRule):
     ) -> Certificate:
         posterior, regret, query = largest.posterior, largest.regret, largest.query
         is_proved = snapshot.beta in ("theory", "matched")
-        reason = verdict(bound, self.epsilon)
+        reason = verdict(bound, self.tolerance)
         if math.isinf(bound):
             reason = "no parameters satisfy the theorem's condition α ≤ β"
-        elif bound >= self.epsilon and snapshot.data.plateau is None:  # whose edge can look like noise
-            reason += _noise_remark(posterior, regret, snapshot, self.epsilon)
+        elif bound >= self.tolerance and snapshot.data.plateau is None:  # whose edge can look like noise
+            reason += _noise_remark(posterior, regret, snapshot, self.tolerance)
         if snapshot.beta == "calibrated":
             reason += f"; √β = 2 without a proof, since {counting_obstacle(snapshot)}"
         scale, n = snapshot.model.scale, snapshot.data.n_observations
@@ -148,7 +148,7 @@ class UCBbr(LedgerRule):
         return self._certificate(
             snapshot,
             Estimate(bound, incumbent, query.how, terms, reason),
-            gap_beside(snapshot, self.delta, self.epsilon, incumbent),
+            gap_beside(snapshot, self.delta, self.tolerance, incumbent),
             guarantee=snapshot.model.guarantee if is_proved else "heuristic",
             risk=risk_spent(snapshot, ledger),
             noise=snapshot.model.noise(posterior),

@@ -8,6 +8,7 @@ from regretstop.search._coarse import Maximizes, coarse_maximizers, largest_of
 from regretstop.search._exceedance import exceeding_point
 from regretstop.search._maximize import How, Maximizer, Maximum
 from regretstop.search._path_maxima import maximize_paths
+from regretstop.search._rated import largest_rated
 from regretstop.search._repetition import is_worth_repeating, repeats_agree
 from regretstop.search._search_model import SearchModel
 from regretstop.search._visited import NOTHING, Visited
@@ -27,6 +28,7 @@ __all__ = [
     "expected_improvement",
     "is_worth_repeating",
     "largest_of",
+    "largest_rated",
     "maximize_paths",
     "repeats_agree",
 ]

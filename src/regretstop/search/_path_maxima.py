@@ -63,7 +63,8 @@ def maximize_paths(
         rng: Chooses among the moves along discrete axes.
         n_starts: Best candidates of each path to climb from.
         tolerance: A climb that promises less than this has arrived; standardised.
-        enough: A path on which a candidate beats every anchor by more than this is not climbed; standardised.
+        enough: A path on which a candidate beats every anchor by more than this is moved along discrete axes once, and
+            not until nothing moves, which is most of the work in many of them; standardised.
         until: Paths after the first on which a candidate beats every anchor by more than this are not climbed, for
             whoever looks for one such path; standardised.
     """
@@ -76,7 +77,8 @@ def maximize_paths(
     numeric, discrete = space.categories == 0, np.isfinite(space.counts)
     leads = values - np.max(at_anchors, axis=0, initial=-np.inf)
     first = int(np.argmax(leads > until)) if np.any(leads > until) else n
-    open_paths = np.flatnonzero((leads <= enough) & (np.arange(n) <= first))
+    open_paths = np.flatnonzero(np.arange(n) <= first)
+    is_far = leads > enough
     if maximizer.how == "searched" and len(open_paths):
         starts, which = _starts(at_candidates[:, open_paths], candidates, maximizer, n_starts)
         which = open_paths[which]
@@ -85,11 +87,13 @@ def maximize_paths(
             # The ascent treated integers as continuous: go back to the lattice, move along it, and climb again.
             snapped = space.snap(climbed)
             points, values = _best(paths, points, values, snapped, which)
+            going = open_paths
             for _ in range(_SWEEPS):
                 before = values
-                moved, which = _moves(maximizer, points[open_paths], rng)
-                points, values = _best(paths, points, values, moved, open_paths[which])
-                if np.array_equal(values, before):
+                moved, which = _moves(maximizer, points[going], rng)
+                points, values = _best(paths, points, values, moved, going[which])
+                going = open_paths[~is_far[open_paths]]
+                if not len(going) or np.array_equal(values, before):
                     break
             which = open_paths
             climbed = _climb(paths, maximizer, points[open_paths], which, numeric & ~discrete, tolerance)

@@ -1,15 +1,17 @@
-"""What a certificate states, as numbers: its typed parts, and the whole. `prose` has the words for it."""
+"""The typed parts of a statement."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Guarantee = Literal["theorem", "model", "heuristic"]
-"""What a bound is: proven, proven given the fitted model, or without proof at these settings."""
+Guarantee = Literal["theorem", "model", "heuristic", "none"]
+"""What a bound is: proven, proven given the fitted model, or without proof at these settings; "none" of a rule that has
+no bound, and says nothing of what may be left to find."""
 
-Measure = Literal["regret", "regret change", "expected improvement"]
-"""What a bound is about: how much better than a trial the optimum is, or a number that only signals it."""
+Measure = Literal["regret", "expected regret", "regret change", "expected improvement", "improvement per cost", "none"]
+"""What a bound is about: how much better than a trial the optimum is, or a number that only signals it; "none" of a
+rule that has no bound."""
 
 MaximumBy = Literal["enumerated", "searched", "evaluated", "counted"]
 """How the maximum over the space is known: the model's at all points, by a search, or the objective's at all points; or
@@ -93,18 +95,41 @@ class ProbabilityLeft:
 
 
 @dataclass(frozen=True, kw_only=True)
+class MeanRegret:
+    """The regret of the incumbent that the model expects, E[f* − f(incumbent)], in the objective's units.
+
+    It is the most that going on can gain on average, whatever is done.
+
+    Attributes:
+        value: The estimate.
+        error: Its standard error.
+        n_paths: From how many draws of the model.
+    """
+
+    value: float
+    error: float
+    n_paths: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Asked:
     """What a rule was asked.
 
     Attributes:
-        rule: Class name of the rule, such as "UCBbr".
-        epsilon: ε, the tolerance, in the objective's units.
-        delta: δ, the risk: the probability that the bound may fail.
+        rule: Class name of the rule, such as "UCBbr": of a combination the one that the statement is by.
+        epsilon: ε, the tolerance, in the objective's units; 0 of a rule that has none: no bound is below it.
+        delta: δ, the risk: the probability that the bound may fail. Of a rule in a combination it is its share.
+        epsilon_trial: Number of the trial whose score has ε for its standard error; None where ε was given.
+        combination: The names of all rules where several were asked together, such as "UCBbr | Patience"; else None.
+        place: Which of them this one is, counted from 0.
     """
 
     rule: str
     epsilon: float
     delta: float
+    epsilon_trial: int | None = None
+    combination: str | None = None
+    place: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,12 +140,14 @@ class Claim:
         bound: Upper bound on what `measure` names, in the objective's units; inf if nothing can be said.
         guarantee: What the bound is: "theorem" (the user declared kernel and noise, and every precondition held; no
             noise is enough where every point of the space was evaluated), "model" (the same, given estimated
-            hyperparameters) or "heuristic" (no proof at these settings).
+            hyperparameters), "heuristic" (no proof at these settings) or "none" (there is no bound: the rule looks at
+            the clock, say).
         incumbent: Number of the certified trial; None if there is none.
         incumbent_value: Its observed value, in the objective's own sign and units.
         measure: What the bound is about: "regret", f* − f(incumbent); "regret change", how much the last observation
-            changed its expectation; or "expected improvement", the largest on the incumbent. Only the first says how
-            far the optimum can be; the others say that a search has settled.
+            changed its expectation; "expected regret", its mean; "expected improvement", the largest on the incumbent;
+            "improvement per cost", the largest for a unit of cost; or "none", nothing. Only the first says how far the
+            optimum can be; of the others the mean says it on average, and the rest that a search has settled.
         maximum: How the maximum over the space that the bound rests on is known: "enumerated" at every point of a
             finite space, "searched" for, or "evaluated" where the objective itself was, at every point and without
             noise; "counted" where the bound rests on no maximum, but on how many there are. None if nothing is
@@ -128,6 +155,7 @@ class Claim:
         reason: In words, why to stop, or why not, or why the bound is infinite.
         terms: The rule's own numbers, by name; JSON scalars, to be read only. The strings "inf", "-inf" and "nan" are
             reserved.
+        met: Whether what a rule without a bound waits for has come; None where the bound and ε decide.
     """
 
     bound: float
@@ -136,6 +164,7 @@ class Claim:
     incumbent_value: float | None
     measure: Measure = "regret"
     maximum: MaximumBy | None = None
+    met: bool | None = None
     reason: str
     terms: Mapping[str, float | int | str] = field(hash=False)
 
@@ -171,124 +200,3 @@ class DataSeen:
     n_excluded: int
     test: int | None = None
     next_test: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Statement:
-    """What a rule concluded from the data: its parts, whose fields can also be read from the whole.
-
-    Attributes:
-        asked: The rule, ε and δ.
-        claim: The bound, about which trial, and why.
-        gap: The certified optimality gap; its fields are `optimality_gap`, `optimality_gap_guarantee` and
-            `optimality_gap_incumbent` of the whole.
-        data: How many observations there were, and which test it was.
-        risk: How δ is spent; None for a rule that does not divide it.
-        model: What is said of the model; None if there is none.
-        noise: The noise of the model; None if there is none.
-        left: The estimated probability that something better by more than ε remains; None where it was not estimated.
-    """
-
-    asked: Asked
-    claim: Claim
-    gap: GapClaim
-    data: DataSeen
-    risk: RiskSpent | None = None
-    model: ModelReport | None = None
-    noise: Noise | None = None
-    left: ProbabilityLeft | None = None
-
-    @property
-    def stop(self) -> bool:
-        """Whether the bound is below ε."""
-        return bool(self.bound < self.epsilon)  # numpy's bool is no JSON
-
-    @property
-    def rule(self) -> str:
-        """Class name of the rule."""
-        return self.asked.rule
-
-    @property
-    def epsilon(self) -> float:
-        """ε, the tolerance asked for, in the objective's units."""
-        return self.asked.epsilon
-
-    @property
-    def delta(self) -> float:
-        """δ, the risk asked for."""
-        return self.asked.delta
-
-    @property
-    def bound(self) -> float:
-        """Upper bound on what `measure` names, in the objective's units; inf if nothing can be said."""
-        return self.claim.bound
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What the bound is: "theorem", "model" or "heuristic"."""
-        return self.claim.guarantee
-
-    @property
-    def incumbent(self) -> int | None:
-        """Number of the certified trial; None if there is none."""
-        return self.claim.incumbent
-
-    @property
-    def incumbent_value(self) -> float | None:
-        """The certified trial's observed value, in the objective's own sign and units."""
-        return self.claim.incumbent_value
-
-    @property
-    def measure(self) -> Measure:
-        """What the bound is about."""
-        return self.claim.measure
-
-    @property
-    def maximum(self) -> MaximumBy | None:
-        """How the maximum over the space that the bound rests on is known."""
-        return self.claim.maximum
-
-    @property
-    def reason(self) -> str:
-        """In words, why to stop, or why not."""
-        return self.claim.reason
-
-    @property
-    def terms(self) -> Mapping[str, float | int | str]:
-        """The rule's own numbers, by name."""
-        return self.claim.terms
-
-    @property
-    def optimality_gap(self) -> float:
-        """The certified optimality gap, in the objective's units."""
-        return self.gap.bound
-
-    @property
-    def optimality_gap_guarantee(self) -> Guarantee:
-        """What the gap is, "theorem" or "model"."""
-        return self.gap.guarantee
-
-    @property
-    def optimality_gap_incumbent(self) -> int | None:
-        """Number of the trial that the gap is about."""
-        return self.gap.incumbent
-
-    @property
-    def n_observations(self) -> int:
-        """Number of completed observations that entered the fit."""
-        return self.data.n_observations
-
-    @property
-    def n_excluded(self) -> int:
-        """Number of observations that did not."""
-        return self.data.n_excluded
-
-    @property
-    def test(self) -> int | None:
-        """Index k ≥ 1 of the test; None if none was made."""
-        return self.data.test
-
-    @property
-    def next_test(self) -> int | None:
-        """Number of observations at which the next test is due, where that is later; else None."""
-        return self.data.next_test
