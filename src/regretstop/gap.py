@@ -214,6 +214,8 @@ class CountedGap:
         left: Expected number of maxima that are better than x̂ by more than ε, at most 1 of each posterior, in the mean
             over the posteriors: a bound on the probability that there is one.
         left_error: Its standard error.
+        mean: What is left to gain in the mean, at most, E[max(f* − f(x̂), 0)].
+        mean_error: Its standard error.
         n_places: Where the integrand was computed, for each posterior.
     """
 
@@ -221,6 +223,8 @@ class CountedGap:
     incumbent: int
     left: float
     left_error: float
+    mean: float
+    mean_error: float
     n_places: int
 
 
@@ -254,7 +258,8 @@ def counted_gap(snapshot: Snapshot, delta: float, epsilon: float, incumbent: int
     # The shares of the tests, 1/k(k+1), add up to 1.
     log_share = -math.log(snapshot.test * (snapshot.test + 1))
     found = count_left(_maxima(snapshot, incumbent), delta, log_share, epsilon / snapshot.model.scale)
-    return CountedGap(found.bound, incumbent, found.above_epsilon, found.error, found.n_places)
+    above, error = found.above_epsilon, found.error
+    return CountedGap(found.bound, incumbent, above, error, found.mean, found.mean_error, found.n_places)
 
 
 def left_above(snapshot: Snapshot, epsilon: float, incumbent: int) -> float:

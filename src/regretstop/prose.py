@@ -162,10 +162,10 @@ def _expected(certificate: Statement) -> list[str]:
     expected = certificate.expected_regret
     if expected is None:
         return []
-    return [
-        f"Expected regret, the most that going on can gain on average: {expected.value:.2g} ± {expected.error:.1g} "
-        f"({expected.n_paths} posterior paths)."
-    ]
+    said = "Expected regret, the most that going on can gain on average:"
+    if expected.n_paths is None:
+        return [f"{said} at most {expected.value:.2g}."]
+    return [f"{said} {expected.value:.2g} ± {expected.error:.1g} ({expected.n_paths} posterior paths)."]
 
 
 def _risk(certificate: Statement) -> list[str]:

@@ -55,7 +55,7 @@ def counted(
 ) -> np.ndarray:
     best = best_of(posterior)
     maxima = ExpectedMaxima(posterior, space, best[0], best[:4], np.random.default_rng(seed), len(posterior.points))
-    return maxima.sample([level], n).counts(level)
+    return maxima.sample([level], n).counts(np.array([level]))[0]
 
 
 def drawn(posterior: GaussianProcessPosterior, grid: np.ndarray) -> np.ndarray:
@@ -217,7 +217,7 @@ def test_the_upper_limit_is_exceeded_as_seldom_as_it_says() -> None:
     posterior = posterior_on(space, 20, 0, kernel=Matern52(), lengthscale=0.25)
     level = 1.0
     truth = counted(posterior, space, level, n=1024).mean()
-    limits = [upper_limit([counted(posterior, space, level, seed=1 + s, n=8)], math.log(0.1)) for s in range(120)]
+    limits = [upper_limit(counted(posterior, space, level, seed=1 + s, n=8)[None], math.log(0.1)) for s in range(120)]
     below = np.mean(np.array(limits) < truth)
     assert 0.03 < below < 0.17  # a binomial of 120 and 0.1 has a deviation of 0.027
 
@@ -232,7 +232,9 @@ def test_the_upper_limit_of_a_mean_over_posteriors() -> None:
     assert max(truths[1:]) < 0.7
     truth = (1.0 + sum(truths[1:])) / 4.0
     limits = [
-        upper_limit([counted(posterior, space, level, seed=1 + s, n=2) for posterior in posteriors], math.log(0.1))
+        upper_limit(
+            np.array([counted(posterior, space, level, seed=1 + s, n=2) for posterior in posteriors]), math.log(0.1)
+        )
         for s in range(120)
     ]
     below = np.mean(np.array(limits) < truth)
@@ -240,12 +242,12 @@ def test_the_upper_limit_of_a_mean_over_posteriors() -> None:
 
 
 def test_what_is_left_for_certain_counts_as_one_without_an_error() -> None:
-    mean, error, freedom = mean_of_capped([np.array([3.0, 5.0]), np.array([0.1, 0.3])])
+    mean, error, freedom = mean_of_capped(np.array([[3.0, 5.0], [0.1, 0.3]]))
     assert mean == pytest.approx((1.0 + 0.2) / 2.0)
     assert error == pytest.approx(0.1 / 2.0)  # the deviation of two that are 0.2 apart is 0.14, of their mean 0.1
     assert freedom == pytest.approx(1.0)
-    assert upper_limit([np.array([3.0, 5.0])], math.log(0.01)) == 1.0
-    assert upper_limit([np.zeros(8)], math.log(0.01)) == 0.0
+    assert upper_limit(np.array([[3.0, 5.0]]), math.log(0.01)) == 1.0
+    assert upper_limit(np.zeros((1, 8)), math.log(0.01)) == 0.0
 
 
 def test_determinants_are_those_of_lapack() -> None:

@@ -3,9 +3,10 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
+from scipy.integrate import trapezoid
 from scipy.special import stdtrit
 
 from regretstop.array import Array
@@ -15,17 +16,22 @@ from regretstop.bound._maxima import LEAST_LEVEL, N_CHOSEN, ExpectedMaxima, Samp
 _COUNTING = 0.01
 # Of all posteriors together, at least two of each, by which the error is known: for a first look, for a count far from
 # δ and for one near it, and as many times more where that leaves the answer open.
-_FIRST_LOOK, _FAR, _NEAR, _MORE = 4, 8, 16, 4
+_FIRST_LOOK, _FAR, _NEAR, _MORE = 2, 8, 16, 4
 # Where the level is off ε by more than this factor the count is far from δ.
 _IS_FAR = 1.5
 # Places for one level suit those that are larger or smaller by no more than the first factor. Far below them what is
 # missed would not be seen to be.
 _SUITS, _FARTHEST = 1.25, 5.0
 _ROUNDS = 6
+# What is left is summed up over all levels that were looked at, one at a part of the smallest, and so many more up to so
+# many prior deviations.
+_LOWEST, _N_HIGHER, _MOST_STDS = 4.0, 5, 8.0
 # In prior deviations: so high nothing is left, and squares are finite.
 _HIGHEST = 1e100
-# Of the search for a level: how exact it is, and by how much the level changes until it is passed.
-_ROUGH, _PRECISION, _STEP = 0.1, 0.01, 1.5
+# Of the search for a level: how exact it is.
+_ROUGH, _PRECISION = 0.15, 0.03
+# Levels that are looked at together: first, and between two of them.
+_N_LEVELS, _N_FINER = 8, 5
 
 
 @dataclass(frozen=True)
@@ -36,12 +42,16 @@ class Left:
         bound: The level above which no more than δ is left.
         above_epsilon: How much is left above ε: maxima that are expected, at most 1 of each posterior, in the mean.
         error: Its standard error.
+        mean: What is left to gain in the mean, at most: the integral of what is left over all levels.
+        mean_error: Its standard error.
         n_places: Where the integrand was computed for the bound, for each posterior.
     """
 
     bound: float
     above_epsilon: float
     error: float
+    mean: float
+    mean_error: float
     n_places: int
 
 
@@ -61,21 +71,67 @@ def count_left(maxima: Sequence[ExpectedMaxima], delta: float, log_share: float,
     is_far = not epsilon / _IS_FAR <= levels[0] <= epsilon * _IS_FAR
     n_replicates = _replicates(maxima, _FAR if is_far else _NEAR)
     while True:
-        sampled = [each.sample(levels, n_replicates) for each in maxima]
-        counts = cache(partial(_counts, sampled))
-        likely = _level_with(lambda x: mean_of_capped(counts(x))[0], delta, levels[0], _ROUGH)  # noqa: B023 (called now)
-        bound = _level_with(lambda x: upper_limit(counts(x), log_risk), (1.0 - _COUNTING) * delta, likely)  # noqa: B023
+        counts = _Counts([each.sample(levels, n_replicates) for each in maxima])
+        likely = _level_with(counts.mean, delta, levels[0], _ROUGH)
+        bound = _level_with(partial(counts.upper, log_risk=log_risk), (1.0 - _COUNTING) * delta, levels[0])
         if not likely < epsilon <= bound or n_replicates >= _replicates(maxima, _NEAR) * _MORE:
             break
         levels, n_replicates = [likely, epsilon], _replicates(maxima, _NEAR) * _MORE
-    above, error, _ = mean_of_capped(counts(epsilon))
-    return Left(max(bound, min(levels) / _SUITS), above, error, n_replicates * N_CHOSEN)
+    above, error, _ = mean_of_capped(counts.at(np.array([epsilon])))
+    mean, mean_error = counts.total(_MOST_STDS * max(each.prior_std for each in maxima))
+    bound = max(bound, min(levels) / _SUITS)
+    return Left(bound, float(above[0]), float(error[0]), mean, mean_error, n_replicates * N_CHOSEN)
+
+
+class _Counts:
+    """How much is left above levels, each of which is counted once.
+
+    Args:
+        sampled: The places under each posterior.
+    """
+
+    def __init__(self, sampled: Sequence[SampledMaxima]) -> None:
+        self._sampled = sampled
+        self._known: dict[float, Array] = {}
+
+    def at(self, levels: Array) -> Array:
+        """Return replicates of the count under each posterior above levels of shape (l,), shape (p, l, R)."""
+        new = [level for level in levels.tolist() if level not in self._known]
+        if new:
+            counts = np.array([each.counts(np.array(new)) for each in self._sampled])
+            self._known |= dict(zip(new, counts.swapaxes(0, 1), strict=True))
+        return np.stack([self._known[level] for level in levels.tolist()], axis=1)
+
+    def mean(self, levels: Array) -> Array:
+        """Return the mean over posteriors of min(1, N), shape (l,)."""
+        return mean_of_capped(self.at(levels))[0]
+
+    def upper(self, levels: Array, *, log_risk: float) -> Array:
+        """Return what that mean exceeds with a probability of at most e^log_risk, shape (l,)."""
+        return upper_limit(self.at(levels), log_risk)
+
+    def total(self, highest: float) -> tuple[float, float]:
+        """Return ∫ min(1, N(b)) db ≥ E[max(f* − f(x̂), 0)], and its standard error if all levels err together.
+
+        Args:
+            highest: A level above all that may be left.
+        """
+        known = sorted(self._known)
+        self.at(np.array([known[0] / _LOWEST]))
+        if known[-1] < highest:
+            self.at(np.geomspace(known[-1], highest, _N_HIGHER))
+        levels = np.array(sorted(self._known))
+        left, errors, _ = mean_of_capped(self.at(levels))
+        total, error = (float(values[0] * levels[0] + trapezoid(values, levels)) for values in (left, errors))
+        return total, error
 
 
 def count_above(maxima: Sequence[ExpectedMaxima], level: float) -> float:
     """Return how many maxima above a level are expected, at most 1 under each posterior, in the mean; an estimate."""
     level = min(level, _HIGHEST * max(each.prior_std for each in maxima))
-    return mean_of_capped([each.sample([level], _replicates(maxima, _FAR)).counts(level) for each in maxima])[0]
+    return float(
+        _Counts([each.sample([level], _replicates(maxima, _FAR)) for each in maxima]).mean(np.array([level]))[0]
+    )
 
 
 def likely_level(maxima: Sequence[ExpectedMaxima], delta: float, epsilon: float = math.inf) -> float:
@@ -92,8 +148,8 @@ def likely_level(maxima: Sequence[ExpectedMaxima], delta: float, epsilon: float 
         least = max(least, epsilon / _FARTHEST)
     level = likely = epsilon if is_asked else max(each.level_for(delta) for each in maxima)
     for _ in range(_ROUNDS):
-        counts = cache(partial(_counts, [each.sample([level], _replicates(maxima, _FIRST_LOOK)) for each in maxima]))
-        likely = max(_level_with(lambda x: mean_of_capped(counts(x))[0], delta, level, _ROUGH), least)  # noqa: B023
+        counts = _Counts([each.sample([level], _replicates(maxima, _FIRST_LOOK)) for each in maxima])
+        likely = max(_level_with(counts.mean, delta, level, _ROUGH), least)
         if likely <= level * _IS_FAR and (is_asked or level <= likely * _IS_FAR):
             break
         level = likely
@@ -104,66 +160,58 @@ def _replicates(maxima: Sequence[ExpectedMaxima], n: int) -> int:
     return max(n // len(maxima), 2)
 
 
-def _counts(sampled: Sequence[SampledMaxima], level: float) -> list[Array]:
-    return [each.counts(level) for each in sampled]
+def _level_with(left: Callable[[Array], Array], share: float, level: float, precision: float = _PRECISION) -> float:
+    """Return the level, to within the precision, above which no more than that is left.
+
+    Args:
+        left: Returns how much is left above levels of shape (l,); it falls, but for the error of a count.
+        share: That.
+        level: A guess, a fifth of which is the least that is looked at: places for it do not suit much lower ones,
+            where what is missed would not be seen to be.
+        precision: Relative to the level.
+    """
+    low, high, n = level / _FARTHEST, level * _FARTHEST, _N_LEVELS
+    while True:
+        levels = np.geomspace(low, high, n)
+        above = np.flatnonzero(left(levels) > share)
+        if not len(above):
+            return low
+        if above[-1] == n - 1:
+            low, high = high, high * _FARTHEST**2
+            continue
+        low, high, n = float(levels[above[-1]]), float(levels[above[-1] + 1]), _N_FINER
+        if high <= (1.0 + precision) * low:
+            return high
 
 
-def _level_with(left: Callable[[float], float], share: float, level: float, precision: float = _PRECISION) -> float:
-    """Return the level, to within the precision, above which no more than that is left."""
-    low = high = level
-    at_low = at_high = left(level)
-    while at_high > share:
-        low, at_low = high, at_high
-        high *= _STEP
-        at_high = left(high)
-    # Places for one level do not suit much lower ones, where what is missed would not be seen to be.
-    while at_low <= share and low > level / _FARTHEST:
-        high, at_high = low, at_low
-        low /= _STEP
-        at_low = left(low)
-    if at_low <= share:
-        return low
-    tries = 0
-    while high > (1.0 + precision) * low:
-        middle = math.sqrt(low * high)
-        # Just above where it is if the log of what is left is linear, just below, and one halving, in turn.
-        if tries % 3 < 2 and at_high > 0.0:
-            along = math.log(at_low / share) / math.log(at_low / at_high)
-            guess = low * (high / low) ** along * (1.0 + (precision if tries % 3 == 0 else -precision) / 3.0)
-            middle = min(max(guess, 0.9 * low + 0.1 * middle), 0.9 * high + 0.1 * middle)
-        value = left(middle)
-        if value <= share:
-            high, at_high = middle, value
-        else:
-            low, at_low = middle, value
-        tries += 1
-    return high
-
-
-def mean_of_capped(counts: Sequence[Array]) -> tuple[float, float, float]:
+def mean_of_capped(counts: Array) -> tuple[Array, Array, Array]:
     """Return the mean over posteriors of min(1, N), its standard error and the degrees of freedom of that.
 
     Where N may well be above 1 it counts as 1: the mean of estimates that are capped one by one would be too small.
 
     Args:
-        counts: Replicates of the estimate of N under each posterior, each of shape (R,), R ≥ 2.
+        counts: Replicates of the estimate of N under each posterior, at several levels or none; shape (p, …, R), R ≥ 2.
+
+    Returns:
+        All of shape (…).
     """
-    each = np.array(counts)
-    n = each.shape[1]
-    variances = np.var(each, axis=1, ddof=1) / n
-    means = np.mean(each, axis=1)
+    n = counts.shape[-1]
+    variances = np.var(counts, axis=-1, ddof=1) / n
+    means = np.mean(counts, axis=-1)
     is_capped = means + 2.0 * np.sqrt(variances) >= 1.0
     variances = np.where(is_capped, 0.0, variances)
-    total = float(np.sum(variances))
+    total = variances.sum(axis=0)
     # Welch & Satterthwaite: as many as if the largest variances alone counted.
-    freedom = (n - 1) / float(np.sum((variances / total) ** 2)) if total > 0.0 else math.inf
-    return float(np.mean(np.where(is_capped, 1.0, means))), math.sqrt(total) / len(each), freedom
+    shares = variances / np.where(total > 0.0, total, 1.0)
+    freedom = (n - 1) / np.maximum((shares**2).sum(axis=0), 1e-300)
+    return np.mean(np.where(is_capped, 1.0, means), axis=0), np.sqrt(total) / len(counts), freedom
 
 
-def upper_limit(counts: Sequence[Array], log_risk: float) -> float:
-    """Return what the mean over posteriors of min(1, N) exceeds with a probability of at most e^log_risk.
+def upper_limit(counts: Array, log_risk: float) -> Array:
+    """Return what the mean over posteriors of min(1, N) exceeds with a probability of at most e^log_risk, shape (…).
 
     Student's, for means of many places are about normal.
     """
     mean, error, freedom = mean_of_capped(counts)
-    return mean if error == 0.0 else min(mean - float(stdtrit(freedom, math.exp(log_risk))) * error, 1.0)
+    quantile = -np.asarray(stdtrit(freedom, math.exp(log_risk)), dtype=np.float64)
+    return np.where(error == 0.0, mean, np.minimum(mean + quantile * error, 1.0))

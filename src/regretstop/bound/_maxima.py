@@ -32,7 +32,7 @@ from regretstop.spaces import Space
 # How many of a replicate's 128 places are looked at.
 N_CHOSEN = 32
 # Draws of the second derivatives at a place.
-_N_DRAWS = 8
+_N_DRAWS = 4
 # Fewer places that matter, as the sum of their shares squared tells, make no estimate.
 _FEWEST_EFFECTIVE = 16
 # More are as good as so many: where one is expected nothing is certified, and sums of larger ones overflow.
@@ -91,22 +91,30 @@ class _Draws:
     per_std: Array
     n_free: int
 
-    def expected(self, level: float) -> tuple[Array, Array]:
-        """Return the integrand for maxima, and for critical points of any kind that slope outwards, shape (m,) each."""
+    def expected(self, levels: Array) -> tuple[Array, Array]:
+        """Return the integrand for maxima, and for critical points of any kind that slope outwards.
+
+        Both of shape (l, m) for levels of shape (l,).
+        """
         k = self.n_free
-        log_tail = log_ndtr((self.mean - level) / self.std)
+        log_tail = log_ndtr((self.mean - levels[:, None]) / self.std)
         # f above the level, in its deviations: stratified draws of the tail
-        above = -ndtri_exp(log_tail[:, None] + np.log(self.quantiles))
-        drawn = self.others + above[:, :, None] * self.per_std[:, None, :]
-        n_slopes = drawn.shape[2] - k * (k + 1) // 2
-        is_outward = np.all(drawn[:, :, :n_slopes] > 0.0, axis=2)
+        above = -ndtri_exp(log_tail[..., None] + np.log(self.quantiles))
+        drawn = self.others + above[..., None] * self.per_std[:, None, :]
+        n_slopes = drawn.shape[-1] - k * (k + 1) // 2
+        is_outward = np.all(drawn[..., :n_slopes] > 0.0, axis=-1)
         first, second = _triangle(k)
         bends = np.empty((*is_outward.shape, k, k))
-        bends[..., first, second] = bends[..., second, first] = drawn[:, :, n_slopes:]
+        bends[..., first, second] = bends[..., second, first] = drawn[..., n_slopes:]
         size, is_maximum = determinants(bends)
         size = np.where(is_outward, size, 0.0)
         mass = np.exp(self.log_density + log_tail)
-        return mass * np.where(is_maximum, size, 0.0).mean(axis=1), mass * size.mean(axis=1)
+        return mass * np.where(is_maximum, size, 0.0).mean(axis=-1), mass * size.mean(axis=-1)
+
+    @property
+    def size(self) -> int:
+        """How many numbers are worked on for one level."""
+        return self.others.size + len(self.mean) * _N_DRAWS * self.n_free**2
 
 
 @cache
@@ -262,20 +270,22 @@ class SampledMaxima:
         self._n_replicates = n_replicates
         self._n_alike = n_alike
 
-    def counts(self, level: float) -> Array:
-        """Return an unbiased estimate of N(level) from each replicate, shape (R,).
+    def counts(self, levels: Array) -> Array:
+        """Return an unbiased estimate of N at each level from each replicate, shape (l, R).
 
         Where hardly any place has a draw with H ≺ 0, as at low levels in many dimensions, the estimate would be luck:
         there it is that of all critical points, of which maxima are a part.
         """
-        maxima, critical = np.empty((2, len(self._weights)))
+        maxima, critical = np.empty((2, len(levels), len(self._weights)))
         for draws in self._draws:
-            maxima[draws.index], critical[draws.index] = draws.expected(level)
+            some = max(_AT_ONCE // max(draws.size, 1), 1)
+            for i in range(0, len(levels), some):
+                part = slice(i, i + some)
+                maxima[part, draws.index], critical[part, draws.index] = draws.expected(levels[part])
         added = maxima * self._weights
-        largest = float(np.max(added))
-        effective = (
-            float(np.sum(added / largest)) ** 2 / float(np.sum((added / largest) ** 2)) if largest > 0.0 else 0.0
-        )
-        if effective < _FEWEST_EFFECTIVE:
-            added = critical * self._weights
-        return np.repeat(np.minimum(added.reshape(self._n_replicates, -1).sum(axis=1), _MANY), self._n_alike)
+        share = added / np.maximum(added.max(axis=1, keepdims=True), 1e-300)
+        few = share.sum(axis=1) ** 2 < _FEWEST_EFFECTIVE * (share**2).sum(axis=1)
+        few |= added.max(axis=1) == 0.0
+        added[few] = critical[few] * self._weights
+        per_replicate = added.reshape(len(levels), self._n_replicates, -1).sum(axis=2)
+        return np.repeat(np.minimum(per_replicate, _MANY), self._n_alike, axis=1)

@@ -11,7 +11,7 @@ from regretstop.checks import check_between
 from regretstop.gap import CountedGap, Gap
 from regretstop.history import Observation
 from regretstop.rules._estimate import Estimate, verdict
-from regretstop.rules._remaining import FromPaths, probability_left, what_paths_say
+from regretstop.rules._remaining import FromPaths, expected_regret, probability_left
 from regretstop.rules._standard_error import STANDARD_ERROR, Epsilon
 from regretstop.schedule import DEFAULT_SCHEDULE, Schedule
 from regretstop.snapshot import Snapshot
@@ -273,7 +273,6 @@ class Rule(ABC):
             snapshot.model.scale,
             self._difference(snapshot),
         )
-        drawn = drawn or what_paths_say(snapshot, found.incumbent, difference)
         return replace(
             nothing,
             claim=replace(
@@ -295,5 +294,5 @@ class Rule(ABC):
             model=snapshot.model.report(),
             noise=noise or snapshot.model.noise(),
             left=left or (None if is_price else probability_left(snapshot, found.incumbent, difference, gap, drawn)),
-            expected_regret=drawn and drawn.expected,
+            expected_regret=expected_regret(snapshot, found.incumbent, difference, gap, drawn),
         )

@@ -14,7 +14,7 @@ from regretstop.history import Observation
 from regretstop.prose import apart
 from regretstop.rules._base import Rule
 from regretstop.rules._evaluations import Evaluations
-from regretstop.rules._remaining import what_paths_say
+from regretstop.rules._remaining import expected_regret
 from regretstop.schedule import EVERY_OBSERVATION, Schedule
 from regretstop.snapshot import Snapshot
 from regretstop.statement import GapClaim, Measure, Statement
@@ -200,7 +200,7 @@ def with_what_is_known(rule: Rule, certificate: Certificate, look: Callable[[], 
         trial, scale = int(own[0]), snapshot.model.scale
         # There is no ε: the scale is about how much values vary.
         found = None if rule.claims else gap_beside(snapshot, certificate.delta, scale, trial)
-        drawn = what_paths_say(snapshot, trial, scale)
+        regret = expected_regret(snapshot, trial, scale, found, None)
     except np.linalg.LinAlgError:  # what rounding leaves undecided is not said
         return certificate
     claim = certificate.gap
@@ -217,5 +217,5 @@ def with_what_is_known(rule: Rule, certificate: Certificate, look: Callable[[], 
         gap=claim,
         model=snapshot.model.report(),
         noise=snapshot.model.noise(),
-        expected_regret=drawn and drawn.expected,
+        expected_regret=regret,
     )

@@ -113,6 +113,25 @@ def what_paths_say(snapshot: Snapshot, incumbent: int, epsilon: float) -> FromPa
     return summed_up(gaps[0], epsilon, snapshot.model.scale)
 
 
+def expected_regret(
+    snapshot: Snapshot, incumbent: int, epsilon: float, gap: Gap | CountedGap | None, drawn: FromPaths | None
+) -> MeanRegret | None:
+    """Return the mean of what may be left to gain, from the same source; None where nothing tells.
+
+    Args:
+        snapshot: Without an obstacle.
+        incumbent: Index of x̂ among the snapshot's points.
+        epsilon: A difference that matters, in the objective's units.
+        gap: Of x̂ where it was counted, which says what is left.
+        drawn: What paths say where they were drawn: it comes first.
+    """
+    if drawn is None and isinstance(gap, CountedGap) and gap.incumbent == incumbent:
+        scale = snapshot.model.scale
+        return MeanRegret(value=gap.mean * scale, error=gap.mean_error * scale, n_paths=None)
+    drawn = drawn or what_paths_say(snapshot, incumbent, epsilon)
+    return drawn and drawn.expected
+
+
 def probability_left(
     snapshot: Snapshot,
     incumbent: int,

@@ -103,12 +103,12 @@ class MeanRegret:
     Attributes:
         value: The estimate.
         error: Its standard error.
-        n_paths: From how many draws of the model.
+        n_paths: From how many draws of the model; None where local maxima were counted: an upper bound.
     """
 
     value: float
     error: float
-    n_paths: int
+    n_paths: int | None
 
 
 @dataclass(frozen=True, kw_only=True)
