@@ -100,7 +100,7 @@ class Answer:
         later = self.replay.found_later or 0.0
         if later == 0.0:
             return "nothing better"
-        if later > self.rule.epsilon:
+        if later > self.rule.tolerance:
             return (
                 f"a value better by {later:.4g}, which is more than ε: the stop would have been wrong, unless the "
                 "objective's noise is as large"
