@@ -23,8 +23,8 @@ _IS_FAR = 1.5
 # missed would not be seen to be.
 _SUITS, _FARTHEST = 1.25, 5.0
 _ROUNDS = 6
-# What is left is summed up over the levels that were looked at, one at a part of the smallest, and so many more up to so
-# many prior deviations.
+# What is left is summed up over the levels that were looked at, one at a part of the smallest, and so many more, up to
+# so many prior deviations.
 _LOWEST, _N_HIGHER, _MOST_STDS = 4.0, 5, 8.0
 # In prior deviations: so high nothing is left, and squares are finite.
 _HIGHEST = 1e100
