@@ -46,6 +46,8 @@ _NAMING_DELTA = 0.05
 _LEAST_COST = 1e-9
 # Of d numeric parameters there are d²/2 second derivatives: with 20 and 60 observations a test took 0.6 s.
 _MOST_NUMERIC = 20
+# Settings of a finite space that are counted one by one, if that makes less of them.
+_MOST_LISTED = 2048
 # The best data, around which hills are narrow.
 _N_CENTERS = 4
 
@@ -257,7 +259,10 @@ def counted_gap(snapshot: Snapshot, delta: float, epsilon: float, incumbent: int
         incumbent = _best_trial(snapshot, delta)
     # The shares of the tests, 1/k(k+1), add up to 1.
     log_share = -math.log(snapshot.test * (snapshot.test + 1))
-    found = count_left(_maxima(snapshot, incumbent), delta, log_share, epsilon / snapshot.model.scale)
+    found = min(
+        (count_left(maxima, delta, log_share, epsilon / snapshot.model.scale) for maxima in _ways(snapshot, incumbent)),
+        key=lambda left: left.bound,
+    )
     above, error = found.above_epsilon, found.error
     return CountedGap(found.bound, incumbent, above, error, found.mean, found.mean_error, found.n_places)
 
@@ -267,7 +272,7 @@ def left_above(snapshot: Snapshot, epsilon: float, incumbent: int) -> float:
 
     The snapshot must have no obstacle, and its draws derivatives.
     """
-    return count_above(_maxima(snapshot, incumbent), epsilon / snapshot.model.scale)
+    return min(count_above(maxima, epsilon / snapshot.model.scale) for maxima in _ways(snapshot, incumbent))
 
 
 def likely_optimum(snapshot: Snapshot, delta: float) -> float:
@@ -277,7 +282,7 @@ def likely_optimum(snapshot: Snapshot, delta: float) -> float:
     """
     incumbent = _best_trial(snapshot, delta)
     means = [each.mean_std(snapshot.data.points[[incumbent]])[0][0] for each in snapshot.model.posteriors]
-    return float(np.mean(means)) + likely_level(_maxima(snapshot, incumbent), delta)
+    return float(np.mean(means)) + min(likely_level(maxima, delta) for maxima in _ways(snapshot, incumbent))
 
 
 def _best_trial(snapshot: Snapshot, delta: float) -> int:
@@ -291,8 +296,16 @@ def _at_data(snapshot: Snapshot) -> list[tuple[Array, Array]]:
     return [posterior.mean_std(snapshot.data.points) for posterior in snapshot.model.posteriors]
 
 
-def _maxima(snapshot: Snapshot, incumbent: int) -> list[ExpectedMaxima]:
-    """Return what counts the maxima that are better than a trial, for each posterior."""
+def _ways(snapshot: Snapshot, incumbent: int) -> list[list[ExpectedMaxima]]:
+    """Return the ways to count what is better than a trial: either is a bound."""
+    is_listed = snapshot.space.size <= _MOST_LISTED
+    by_maxima = [False] if np.any(snapshot.space.categories == 0) or not is_listed else []
+    by_setting = [True] if is_listed else []
+    return [_maxima(snapshot, incumbent, by_setting=way) for way in (*by_maxima, *by_setting)]
+
+
+def _maxima(snapshot: Snapshot, incumbent: int, *, by_setting: bool) -> list[ExpectedMaxima]:
+    """Return what counts the maxima, or the settings, that are better than a trial, for each posterior."""
     rng = np.random.default_rng([snapshot.model.maximizers[0].seed, snapshot.data.n_observations])
     return [
         ExpectedMaxima(
@@ -302,6 +315,7 @@ def _maxima(snapshot: Snapshot, incumbent: int) -> list[ExpectedMaxima]:
             snapshot.data.points[np.argsort(-mean)[:_N_CENTERS]],
             rng,
             snapshot.data.n_observations,
+            by_setting,
         )
         for posterior, (mean, _) in zip(snapshot.model.posteriors, _at_data(snapshot), strict=True)
         if isinstance(posterior, HasJets)

@@ -13,7 +13,7 @@ from benchmarks.sections import doubt as section
 
 @pytest.mark.parametrize(("name", "share"), [("priors, d = 2", None), ("GP 3e-3, d = 2", None), ("step", 0.05)])
 def test_a_search_keeps_what_each_rule_said_of_which_trial(name: str, share: float | None) -> None:
-    key = {"problem": name, "share": share, "seed": 0, "trials": 8}
+    key = {"problem": name, "share": share, "seed": 0, "trials": 10}
     record = doubt.run_search(key)
     assert json.loads(json.dumps(record)) == record
     if name == "step":

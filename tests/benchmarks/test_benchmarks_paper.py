@@ -235,7 +235,7 @@ def test_draws_are_counted_by_dimension_and_kernel(tmp_path: Path) -> None:
     assert counts["searches"].to_dict() == {("all", "all"): 3, (6, "all"): 3, (6, "SE"): 2, (6, "Matérn-5/2"): 1}
     assert counts["false"].tolist() == [2, 2, 2, 0]
     assert "stopped 2 of 3 searches, 2 falsely (21–94 %)" in found.result
-    assert "In d = 6 under SE the default was false in 2/2 (34–100 %), elsewhere in 0 of 1" in found.found[1]
+    assert "In d = 6 under SE UCBbr with √β = 2 was false in 2/2 (34–100 %), elsewhere in 0 of 1" in found.found[1]
 
 
 def test_a_killed_run_resumes(tmp_path: Path) -> None:

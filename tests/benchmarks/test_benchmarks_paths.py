@@ -51,8 +51,8 @@ def test_a_path_has_the_stops_of_the_rules(seed: int) -> None:
         model = paths.optimizer(problem, key, "map")
         for n, gap in zip(record["tests"], gaps, strict=True):
             model.replace_history(history[:n])
-            together = model.certificate(UCBbr(epsilon, paths.DELTA, simultaneous=True))
-            assert gap == pytest.approx(together.optimality_gap, rel=1e-3)
+            together = model.certificate(OptimalityGap(epsilon, paths.DELTA, simultaneous=True, beta="grid"))
+            assert gap == pytest.approx(together.bound, rel=1e-3)
             for name, rule in rules.items():
                 if name in expected or (name == "PRB" and n % 8):
                     continue

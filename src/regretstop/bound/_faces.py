@@ -22,8 +22,6 @@ _NEAR = np.array([0.4, 0.04])
 _AT_END = 0.1
 # An axis is free with a probability of at least and at most this, so that no place weighs too much.
 _LEAST_FREE, _MOST_FREE = 0.2, 0.95
-# Settings of a space of choices alone that are listed rather than drawn.
-_MOST_LISTED = 2048
 
 
 @dataclass(frozen=True)
@@ -52,6 +50,12 @@ class Places:
         return Places(self.points[index], self.is_free[index], self.is_high[index], self.log_weights[index])
 
 
+def settings_of(space: Space) -> Places:
+    """Return the points of a finite space, none of them on a face along which there would be slopes."""
+    none = np.zeros((int(space.size), 0), dtype=bool)
+    return Places(space.enumerate(), none, none, np.zeros(int(space.size)))
+
+
 class Faces:
     """Chooses places: half of them anywhere, half around the best data, on faces and with choices like theirs.
 
@@ -60,10 +64,6 @@ class Faces:
         lengthscales: ℓ, shape (d,).
         centers: The best data, encoded, shape (m, d), m ≥ 1.
         rng: Draws the places.
-
-    Attributes:
-        numeric: Indices of the numeric axes.
-        listed: All places, where there are no numeric axes and only few settings; None where they are drawn.
     """
 
     def __init__(self, space: Space, lengthscales: Array, centers: Array, rng: np.random.Generator) -> None:
@@ -72,10 +72,6 @@ class Faces:
         self.numeric = np.flatnonzero(space.categories == 0)
         self._categorical = np.flatnonzero(space.categories > 0)
         self._n_choices = space.categories[self._categorical]
-        self.listed: Places | None = None
-        if not len(self.numeric) and space.size <= _MOST_LISTED:
-            none = np.zeros((int(space.size), 0), dtype=bool)
-            self.listed = Places(space.enumerate(), none, none, np.zeros(int(space.size)))
         self._low, self._high = space.snap(np.array([np.zeros(space.dim), np.ones(space.dim)]))[:, self.numeric]
         self._lengthscales = lengthscales[self.numeric]
         centers = np.repeat(centers, len(_NEAR), axis=0)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtri_exp
 
 from regretstop.array import Array
-from regretstop.bound._faces import N_PLACES, Faces, Places
+from regretstop.bound._faces import N_PLACES, Faces, Places, settings_of
 from regretstop.bound._normal_vectors import ROUNDING, at_zero, determinants, factor_of
 from regretstop.model import HasJets
 from regretstop.spaces import Space
@@ -132,6 +132,8 @@ class ExpectedMaxima:
         reference: x̂, encoded, shape (d,).
         centers: The best data, encoded, shape (m, d), m ≥ 1.
         rng: Draws the places and the second derivatives.
+        by_setting: Whether the settings of a finite space at which f is above the level are counted, not maxima:
+            exact, and fewer where lengthscales are short for the steps.
         n_data: How many observations the posterior has, which says how much memory a place takes.
     """
 
@@ -143,7 +145,9 @@ class ExpectedMaxima:
         centers: Array,
         rng: np.random.Generator,
         n_data: int,
+        by_setting: bool = False,
     ) -> None:
+        self._settings = settings_of(space) if by_setting else None
         self._posterior = posterior
         self._reference = reference
         self._rng = rng
@@ -156,11 +160,10 @@ class ExpectedMaxima:
         return self._posterior.prior_std
 
     def sample(self, levels: Sequence[float], n_replicates: int) -> "SampledMaxima":
-        """Return places that suit these levels and those near one of them; all settings of a few choices."""
-        if self._faces.listed is not None:
-            every = self._faces.listed
-            draws = [self._draws(every, index, 0) for _, index in self._parts(every, lambda _: 1)]
-            return SampledMaxima(draws, np.ones(len(every.points)), 1, n_alike=n_replicates)
+        """Return places that suit these levels and those near one of them, or all settings."""
+        if self._settings is not None:
+            draws = [self._draws(self._settings, index, 0) for _, index in self._parts(self._settings, lambda _: 1)]
+            return SampledMaxima(draws, np.ones(len(self._settings.points)), 1, n_alike=n_replicates)
         places = self._places(n_replicates, min(levels))
         seen = self._seen(places)
         share = np.full((n_replicates, N_PLACES), _DEFENSIVE / N_PLACES)

@@ -78,7 +78,7 @@ def test_it_stops_the_study_and_says_so_once(log):
 
 def test_a_heuristic_is_not_called_a_certificate(log):
     study = new_study()
-    study.optimize(parabola, n_trials=40, callbacks=[RegretBoundCallback(epsilon=1.0)])
+    study.optimize(parabola, n_trials=40, callbacks=[RegretBoundCallback(rule=DeltaCB(1.0))])
     (line,) = log.at(logging.INFO)
     assert "guarantee: heuristic" in line
     assert "certifies" not in line
