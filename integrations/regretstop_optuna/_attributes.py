@@ -230,6 +230,8 @@ def _have_same_settings(stored: Mapping[str, str], rule: Rule) -> bool:
         made_by["schedule"] = settings["schedule"]
     if made_by.pop("horizon", None) is not None and "simultaneous" in settings:
         made_by["simultaneous"] = repr(True)
+    if "beta" in settings and made_by.get("beta") in (None, repr(None)):  # when there was nothing else
+        made_by["beta"] = repr("grid")
     # That all certificates are true at once is more than that the search ends by a true one.
     if made_by.get("simultaneous") == repr(True):
         made_by["simultaneous"] = settings["simultaneous"]

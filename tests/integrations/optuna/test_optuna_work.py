@@ -168,7 +168,7 @@ def test_a_study_has_two_attributes_and_its_decisions_whatever_is_asked_how_ofte
     study.optimize(parabola, n_trials=4, callbacks=callbacks)
     names = set(study.user_attrs)
     assert names == {"regretstop:certificates", "regretstop:history"}
-    study.optimize(parabola, n_trials=5, callbacks=callbacks)
+    study.optimize(parabola, n_trials=6, callbacks=callbacks)
     assert set(study.user_attrs) == names
     assert not [name for name in study._storage.get_study_system_attrs(study._study_id) if "regretstop" in name]
     assert not should_stop(study, rule=OptimalityGap(1e-9, beta="grid"))

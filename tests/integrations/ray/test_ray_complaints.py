@@ -12,6 +12,7 @@ from ray.cloudpickle import dumps, loads
 from ray.tune.search import BasicVariantGenerator, ConcurrencyLimiter, Repeater, Searcher
 from regretstop_ray import GPUCBSearch, RegretBoundStopper, certificate_of
 
+from regretstop import OptimalityGap
 from tests.integrations.ray import objectives
 from tests.integrations.ray.objectives import space, value
 from tests.integrations.ray.test_ray_search import result, run, searcher
@@ -58,7 +59,7 @@ def test_an_unknown_trial_does_not_raise(arguments):
 def test_wrappers_pass_on_that_the_search_is_finished(wrap):
     """43489: a wrapper takes FINISHED for a configuration and dies."""
     search = searcher()
-    stopper = RegretBoundStopper(search, epsilon=10.0)
+    stopper = RegretBoundStopper(search, rule=OptimalityGap(10.0, beta="grid"))
     wrapped = wrap(search)
     run(search, 6)
     assert wrapped.suggest("next") == Searcher.FINISHED

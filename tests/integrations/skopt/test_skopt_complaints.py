@@ -51,7 +51,8 @@ def test_a_callback_of_bayes_search_needs_nothing_that_exists_only_after_the_fit
 def test_a_stopper_ends_bayes_search():
     """736: the search runs on after the stopper's limit. It ends with the batch in which the bound falls."""
     search, inputs, targets = ridge_search(n_points=2)
-    stopper = RegretBoundStopper(10.0)  # R² differs by less: enough as soon as anything can be said
+    # R² differs by less: enough as soon as anything can be said
+    stopper = RegretBoundStopper(rule=OptimalityGap(10.0, beta="grid"))
     search.fit(inputs, targets, callback=stopper)
     n = len(search.cv_results_["params"])
     assert n == 2 * len(stopper.certificates) < 12
