@@ -35,7 +35,7 @@ def section(folder: Path) -> Section | None:
         f"unit cube with the kernel and the noise ({width.NOISE:g}) told to the model, from a handful of hills to "
         f"thousands, ε = {width.EPSILON:g} (a fifth of the deviation), δ = 0.05 unless it is said. All rules see the "
         f"same searches, with {' and '.join(sorted(stops['points'].unique()))} points, and are asked at every other "
-        "evaluation up to 40 and every tenth from there on. Stopped, false; median evaluations of UCBbr and of the "
+        "evaluation up to 40 and less often from there on. Stopped, false; median evaluations of UCBbr and of the "
         "count:",
         shown=_shown(stops),
         caption="What certificates said was left, by bins, and the share of them where something better by more than ε "
