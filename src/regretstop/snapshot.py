@@ -188,6 +188,10 @@ class Snapshot:
     schedule: Schedule = EVERY_OBSERVATION
     next_test: int | None = None
 
+    def at_data(self) -> list[tuple[Array, Array]]:
+        """Return means and deviations of the candidates under each posterior, of shape (n,) each."""
+        return [posterior.mean_std(self.data.points) for posterior in self.model.posteriors]
+
     @property
     def later_test(self) -> int | None:
         """Number of observations at which the next test is due, where that is not after the next observation."""

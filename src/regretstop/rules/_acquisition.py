@@ -42,7 +42,7 @@ class AcquisitionThreshold(Heuristic):
 
     def estimate(self, snapshot: Snapshot) -> Estimate:
         """Return the worst over the posteriors at the trial whose mean is the highest on average."""
-        at_data = [posterior.mean_std(snapshot.data.points) for posterior in snapshot.model.posteriors]
+        at_data = snapshot.at_data()
         incumbent = int(np.argmax(np.mean([mean for mean, _ in at_data], axis=0)))
         found: list[tuple[float, How]] = []
         for (mean, std), maximizer in zip(at_data, snapshot.model.maximizers, strict=True):

@@ -95,7 +95,7 @@ class UCBbr(LedgerRule):
             ledger = replace(ledger, simultaneous=True)
         levels = partial(self._levels, snapshot.space)
         found = QueryFormula(snapshot, beta, ledger, levels, one_level=self.a is not None).under_all()
-        at_data = [posterior.mean_std(snapshot.data.points) for posterior in snapshot.model.posteriors]
+        at_data = snapshot.at_data()
         bounds = np.array([each.bounds(mean, std) for each, (mean, std) in zip(found, at_data, strict=True)])
         lower = [each.lower(mean, std) for each, (mean, std) in zip(found, at_data, strict=True)]
         # The trial whose worst bound is the least; of equals, the one with the best lower confidence bounds.

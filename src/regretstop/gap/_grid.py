@@ -1,4 +1,4 @@
-"""The certified optimality gap of one evaluated trial, which every certificate carries.
+"""The optimality gap of one evaluated trial by a grid.
 
 For any trial x̂ chosen from the data, and any grid with error h on the event that the slopes hold,
 
@@ -16,40 +16,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from regretstop.array import Array
-from regretstop.bound import (
-    MATCHED,
-    ExpectedMaxima,
-    RiskLedger,
-    Widths,
-    count_above,
-    count_left,
-    grid_for,
-    ledger_for,
-    likely_level,
-    settle_cost,
-    slopes_are_known,
-    solve_widths,
-)
-from regretstop.model import HasJets
+from regretstop.bound import MATCHED, RiskLedger, Widths, grid_for, settle_cost, slopes_are_known, solve_widths
 from regretstop.normal import upper_quantile
 from regretstop.search import How, Maximizes, UpperConfidenceBound, coarse_maximizers, largest_of
 from regretstop.snapshot import Snapshot, std_floor
 
-# Keeps δ/n_L for slopes in the certified gap that stands beside the bound of a rule without slopes: the default of the
-# rules that have them, by the paper's Remark 3.5.
-_N_L_BESIDE = 10.0
 # The trial that is certified is named by half the risk that its test would have with this δ, the default of all rules
 # (docs/theory.md, Estimated hyperparameters, says why not by the rule's own).
 _NAMING_DELTA = 0.05
 # Relative to the prior deviation: below this a deviation costs nothing. Ten such make 1e-8, less than
 # the √(2⁻⁵²) that rounding leaves of a deviation of 0, whose square is a difference of numbers near 1.
 _LEAST_COST = 1e-9
-# Of d numeric parameters there are d²/2 second derivatives: with 20 and 60 observations a test took 0.6 s.
-_MOST_NUMERIC = 20
-# Settings of a finite space that are counted one by one, if that makes less of them.
-_MOST_LISTED = 2048
-# The best data, around which hills are narrow.
-_N_CENTERS = 4
 
 
 @dataclass(frozen=True)
@@ -90,7 +67,7 @@ def certified_gap(snapshot: Snapshot, ledger: RiskLedger) -> Gap | None:
     if not all(slopes_are_known(snapshot.space, posterior) for posterior in snapshot.model.posteriors):
         return None
     log_risk = math.log(ledger.risk_of(snapshot.test))
-    at_data = _at_data(snapshot)
+    at_data = snapshot.at_data()
     # Under several posteriors the trial with the best average need not have the best bound: were it named by a width
     # that depends on δ, a larger δ could name one whose bound is larger.
     half = upper_quantile(log_risk + math.log(0.5 * _NAMING_DELTA / ledger.delta))
@@ -103,30 +80,13 @@ def certified_gap(snapshot: Snapshot, ledger: RiskLedger) -> Gap | None:
     return largest_of(coarse, lambda k: under(k, snapshot.model.maximizers[k]), lambda gap: gap.bound)
 
 
-def gap_beside(snapshot: Snapshot, delta: float, epsilon: float, incumbent: int) -> "Gap | CountedGap | None":
-    """Return the certified gap that stands beside the bound of a rule that has no gap itself: counted, if it can be.
-
-    The snapshot must have no obstacle.
-
-    Args:
-        snapshot: The data and the model.
-        delta: δ.
-        epsilon: ε in the objective's units.
-        incumbent: Index among the snapshot's points of the trial that the rule names; a gap by a grid may be about
-            another one.
-    """
-    if counting_obstacle(snapshot) is None:
-        return counted_gap(snapshot, delta, epsilon, incumbent)
-    return certified_gap(snapshot, ledger_for(snapshot.space, delta, _N_L_BESIDE))
-
-
 def calibrated_gaps(snapshot: Snapshot, sqrt_beta: float) -> list[Gap]:
     """Return `max_x [μ(x) + √β σ_n(x)] − [μ(x̂) − √β σ_n(x̂)]` under each posterior, which proves nothing.
 
     See docs/theory.md, The optimality gap, "Calibrated". The snapshot must have no obstacle. x̂ is the best
     evaluated trial, the same for all posteriors.
     """
-    at_data = _at_data(snapshot)
+    at_data = snapshot.at_data()
     incumbent = int(np.argmax(np.mean([mean - sqrt_beta * std for mean, std in at_data], axis=0)))
     gaps: list[Gap] = []
     for (mean, std), maximizer in zip(at_data, snapshot.model.maximizers, strict=True):
@@ -204,119 +164,3 @@ def _gap_under(
     best = min(gaps.values(), key=lambda gap: gap.bound)
     open_points = [gaps[cost].open_point for cost in sorted(gaps, reverse=True) if gaps[cost].open_point is not None]
     return replace(best, open_point=open_points[0] if open_points else None)
-
-
-@dataclass(frozen=True)
-class CountedGap:
-    """The smallest b above which no more than δ local maxima of f − f(x̂) are expected, in standardised units.
-
-    Attributes:
-        bound: b, upper bound on f* − f(x̂).
-        incumbent: Index of x̂ among the snapshot's points.
-        left: Expected number of maxima that are better than x̂ by more than ε, at most 1 of each posterior, in the mean
-            over the posteriors: a bound on the probability that there is one.
-        left_error: Its standard error.
-        mean: What is left to gain in the mean, at most, E[max(f* − f(x̂), 0)].
-        mean_error: Its standard error.
-        n_places: Where the integrand was computed, for each posterior.
-    """
-
-    bound: float
-    incumbent: int
-    left: float
-    left_error: float
-    mean: float
-    mean_error: float
-    n_places: int
-
-
-def counting_obstacle(snapshot: Snapshot) -> str | None:
-    """Return why no maxima can be counted, in words; None if they can."""
-    if not all(
-        isinstance(posterior, HasJets) and posterior.kernel is not None for posterior in snapshot.model.posteriors
-    ):
-        return "the surrogate's posterior knows no derivatives, without which beta='calibrated' can count no maxima"
-    n_numeric = int(np.sum(snapshot.space.categories == 0))
-    if n_numeric > _MOST_NUMERIC:
-        return (
-            f"beta='calibrated' counts maxima of at most {_MOST_NUMERIC} numeric parameters, and there are {n_numeric}"
-        )
-    return None
-
-
-def counted_gap(snapshot: Snapshot, delta: float, epsilon: float, incumbent: int | None = None) -> CountedGap:
-    """Return the counted gap of an evaluated trial.
-
-    The snapshot must have no obstacle, and its draws derivatives.
-
-    Args:
-        snapshot: The data and the model.
-        delta: δ. A hundredth of it is kept for the error of the count, and shared by all tests like 1/k(k+1).
-        epsilon: ε in the objective's units, by which it is known how exact the count has to be, and what is left.
-        incumbent: Index of the trial among the snapshot's points; by default the best one.
-    """
-    if incumbent is None:
-        incumbent = _best_trial(snapshot, delta)
-    # The shares of the tests, 1/k(k+1), add up to 1.
-    log_share = -math.log(snapshot.test * (snapshot.test + 1))
-    found = min(
-        (count_left(maxima, delta, log_share, epsilon / snapshot.model.scale) for maxima in _ways(snapshot, incumbent)),
-        key=lambda left: left.bound,
-    )
-    above, error = found.above_epsilon, found.error
-    return CountedGap(found.bound, incumbent, above, error, found.mean, found.mean_error, found.n_places)
-
-
-def left_above(snapshot: Snapshot, epsilon: float, incumbent: int) -> float:
-    """Return how many maxima better than a trial by more than ε are expected, at most 1 under each posterior.
-
-    The snapshot must have no obstacle, and its draws derivatives.
-    """
-    return min(count_above(maxima, epsilon / snapshot.model.scale) for maxima in _ways(snapshot, incumbent))
-
-
-def likely_optimum(snapshot: Snapshot, delta: float) -> float:
-    """Return about the value, standardised, above which δ maxima are expected: a first look, and no bound.
-
-    The snapshot must have no obstacle, and its draws derivatives.
-    """
-    incumbent = _best_trial(snapshot, delta)
-    means = [each.mean_std(snapshot.data.points[[incumbent]])[0][0] for each in snapshot.model.posteriors]
-    return float(np.mean(means)) + min(likely_level(maxima, delta) for maxima in _ways(snapshot, incumbent))
-
-
-def _best_trial(snapshot: Snapshot, delta: float) -> int:
-    """Return the index of the trial whose lower confidence bounds are the best on average."""
-    half = upper_quantile(math.log(0.5 * delta))
-    lower = [mean - half * std for mean, std in _at_data(snapshot)]
-    return int(np.argmax(np.mean(lower, axis=0)))
-
-
-def _at_data(snapshot: Snapshot) -> list[tuple[Array, Array]]:
-    return [posterior.mean_std(snapshot.data.points) for posterior in snapshot.model.posteriors]
-
-
-def _ways(snapshot: Snapshot, incumbent: int) -> list[list[ExpectedMaxima]]:
-    """Return the ways to count what is better than a trial: either is a bound."""
-    is_listed = snapshot.space.size <= _MOST_LISTED
-    by_maxima = [False] if np.any(snapshot.space.categories == 0) or not is_listed else []
-    by_setting = [True] if is_listed else []
-    return [_maxima(snapshot, incumbent, by_setting=way) for way in (*by_maxima, *by_setting)]
-
-
-def _maxima(snapshot: Snapshot, incumbent: int, *, by_setting: bool) -> list[ExpectedMaxima]:
-    """Return what counts the maxima, or the settings, that are better than a trial, for each posterior."""
-    rng = np.random.default_rng([snapshot.model.maximizers[0].seed, snapshot.data.n_observations])
-    return [
-        ExpectedMaxima(
-            posterior,
-            snapshot.space,
-            snapshot.data.points[incumbent],
-            snapshot.data.points[np.argsort(-mean)[:_N_CENTERS]],
-            rng,
-            snapshot.data.n_observations,
-            by_setting,
-        )
-        for posterior, (mean, _) in zip(snapshot.model.posteriors, _at_data(snapshot), strict=True)
-        if isinstance(posterior, HasJets)
-    ]
