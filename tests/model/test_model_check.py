@@ -431,7 +431,7 @@ RULES: dict[str, Rule] = {
 
 
 def told(points: np.ndarray, values: np.ndarray, treatment: str, **options: Any) -> GPUCB:
-    optimizer = GPUCB(SQUARE, surrogate=surrogate(hyperparameters=treatment, **options), seed=0)
+    optimizer = GPUCB(SQUARE, beta=4.0, surrogate=surrogate(hyperparameters=treatment, **options), seed=0)
     for point, value in zip(points, values, strict=True):
         optimizer.tell(SQUARE.decode(point), float(value))
     return optimizer
@@ -446,7 +446,7 @@ def test_a_misfit_makes_every_bound_larger(name: str, treatment: str) -> None:
     )
     assert checked.model.inflation > 1.0
     assert unchecked.bound < checked.bound
-    assert unchecked.optimality_gap < checked.optimality_gap
+    assert unchecked.optimality_gap <= checked.optimality_gap  # neither is looked for far below ε
 
 
 @each_treatment

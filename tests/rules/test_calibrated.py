@@ -45,7 +45,9 @@ def test_a_declared_kernel_gives_a_theorem_and_an_estimated_one_a_model(space: S
         assert certificate.guarantee == certificate.optimality_gap_guarantee == guarantee
         assert certificate.maximum == "counted"
         assert 0.0 < certificate.bound < math.inf
-        assert certificate.bound == certificate.optimality_gap
+        # Where it was estimated the paper's experiment may be the larger one.
+        assert certificate.bound >= certificate.optimality_gap
+        assert guarantee == "model" or certificate.bound == certificate.optimality_gap
         assert certificate.left is not None
         assert 0.0 <= certificate.left.probability <= 1.0
         assert "local maxima" in str(certificate)
@@ -148,11 +150,13 @@ def test_all_certificates_at_once_cost_more(space: Space) -> None:
 
 
 def test_a_surrogate_without_derivatives_says_so_and_searches_on() -> None:
-    optimizer = random_history(SQUARE, 12, seed=0).told(beta="calibrated", surrogate=Unknown())
-    certificate = optimizer.certificate(UCBbr(0.1))
+    table = random_history(SPACES["a table"], 8, seed=0).told(beta="calibrated", surrogate=Unknown())
+    certificate = table.certificate(UCBbr(0.1))
     assert math.isfinite(certificate.bound)
     assert certificate.guarantee == "heuristic"
     assert "without a proof, since the surrogate's posterior knows no derivatives" in certificate.reason
+    optimizer = random_history(SQUARE, 12, seed=0).told(beta="calibrated", surrogate=Unknown())
+    assert "slope of draws of this kernel is not known" in optimizer.certificate(UCBbr(0.1)).reason
     assert "derivatives" in optimizer.certificate(OptimalityGap(0.1)).reason
     assert SQUARE.contains(optimizer.ask())
 

@@ -81,13 +81,13 @@ def false_certificates(
         optimizer.tell(params, truth[-1] + NOISE_STD * float(noise.standard_normal()))
         if n < 3:
             continue
-        # The gap that each certificate carries is that of the rule OptimalityGap at the same δ.
         certificate = optimizer.certificate(UCBbr(0.1, DELTA, simultaneous=True))
-        assert certificate.guarantee == certificate.optimality_gap_guarantee == "theorem"
+        gap = optimizer.certificate(OptimalityGap(0.1, DELTA, simultaneous=True, beta="grid"))
+        assert certificate.guarantee == gap.guarantee == "theorem"
         assert certificate.incumbent is not None
-        assert certificate.optimality_gap_incumbent is not None
+        assert gap.incumbent is not None
         failed |= certificate.bound < objective.maximum - truth[certificate.incumbent]
-        gap_failed |= certificate.optimality_gap < objective.maximum - truth[certificate.optimality_gap_incumbent]
+        gap_failed |= gap.bound < objective.maximum - truth[gap.incumbent]
     return failed, gap_failed
 
 

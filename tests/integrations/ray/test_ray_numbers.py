@@ -12,7 +12,7 @@ from ray import tune
 from regretstop_ray import GPUCBSearch, RegretBoundStopper, certificate_of
 from regretstop_ray._record import write_record
 
-from regretstop import GaussianProcess
+from regretstop import GaussianProcess, OptimalityGap
 from tests.integrations.ray.test_ray_complaints import over
 from tests.integrations.ray.test_ray_space import DOMAINS, convert
 
@@ -238,7 +238,7 @@ def test_a_value_beyond_a_bound_by_rounding_counts_as_inside(domain, value):
     for i, loss in enumerate([1.0, 2.0, 3.0, 4.0]):
         search.suggest(str(i))
         end(search, str(i), loss)
-    stopper = RegretBoundStopper(search, epsilon=100.0)
+    stopper = RegretBoundStopper(search, rule=OptimalityGap(100.0, beta="grid"))
     stopper.stop_all()
     assert certificate_of(stopper).incumbent_value == 0.0
     assert certificate_of(stopper).config == config

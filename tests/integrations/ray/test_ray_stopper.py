@@ -306,7 +306,7 @@ def test_the_declared_length_survives_pickling(tmp_path):
 
 def test_a_decision_survives_pickling_and_costs_no_further_trial(log):
     search = searcher()
-    stopper = RegretBoundStopper(search, epsilon=10.0)
+    stopper = RegretBoundStopper(search, rule=OptimalityGap(10.0, beta="grid"))
     run(search, 7)
     assert stopper.stop_all()
     files = pickle.dumps(search), pickle.dumps(stopper)
@@ -320,7 +320,7 @@ def test_a_decision_survives_pickling_and_costs_no_further_trial(log):
 
 def test_a_copy_of_the_pair_is_another_experiment():
     search = searcher()
-    pair = copy.deepcopy((search, RegretBoundStopper(search, epsilon=10.0)))
+    pair = copy.deepcopy((search, RegretBoundStopper(search, rule=OptimalityGap(10.0, beta="grid"))))
     run(search, 7)
     assert not pair[1].stop_all()
     assert len(run(pair[0], 7)) == 6  # the first bound is below ε
@@ -381,11 +381,11 @@ def test_where_there_is_nothing_there_is_no_certificate(tmp_path):
 def test_the_bound_of_several_rules_on_one_search():
     search = searcher()
     loose, tight = (
-        RegretBoundStopper(search, epsilon=10.0),
-        RegretBoundStopper(search, rule=OptimalityGap(1e-9, beta="grid")),
+        RegretBoundStopper(search, rule=OptimalityGap(10.0, beta="grid")),
+        RegretBoundStopper(search, epsilon=1e-9),
     )
     run(search, 6)
     assert loose.stop_all()
     assert not tight.stop_all()
-    assert {rule for rule, _ in search.log.certificates} == {repr(UCBbr(10.0)), repr(OptimalityGap(1e-9, beta="grid"))}
-    assert certificate_of(search).rule == "UCBbr"  # the one that stopped
+    assert {rule for rule, _ in search.log.certificates} == {repr(UCBbr(1e-9)), repr(OptimalityGap(10.0, beta="grid"))}
+    assert certificate_of(search).rule == "OptimalityGap"  # the one that stopped

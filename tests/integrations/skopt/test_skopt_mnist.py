@@ -7,6 +7,8 @@ from types import ModuleType
 
 import pytest
 
+from regretstop import OptimalityGap
+
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
@@ -46,9 +48,11 @@ def test_it_assesses_each_training(example, monkeypatch, capsys):
 
 def test_it_ends_when_the_bound_is_small_enough(example, monkeypatch, capsys):
     """A tolerance of 100 percentage points is met as soon as anything can be said."""
-    monkeypatch.setattr(example, "EPSILON", 1.0)
+    stopper = example.RegretBoundStopper
+    rule = OptimalityGap(1.0, beta="grid")  # which says something of values that differ by less than ε
+    monkeypatch.setattr(example, "RegretBoundStopper", lambda **_: stopper(rule=rule))
     monkeypatch.setattr(example, "TRIALS", 40)
     example.main()
     printed = capsys.readouterr().out
-    assert "Stop (UCBbr, ε = 1)" in printed
+    assert "Stop (OptimalityGap, ε = 1)" in printed
     assert "40 of 40" not in printed
