@@ -348,9 +348,10 @@ def test_what_is_left_is_said_in_one_sentence() -> None:
 
 
 def test_a_count_is_not_said_more_exactly_than_it_is_known() -> None:
-    for probability, words in ((4.5e-17, "below 0.001"), (0.0, "below 0.001"), (0.0123, "0.012"), (1.0, "1")):
+    small, some = (4.5e-17, "below 0.001"), (0.0123, "at most 0.012")
+    for probability, words in (small, (0.0, "below 0.001"), some, (1.0, "at most 1")):
         said = changed(CERTIFICATE, left=ProbabilityLeft(probability=probability, n_paths=None))
-        assert f"by more than ε remains: {words} (at most, by the local maxima that are expected)." in str(said)
+        assert f"by more than ε remains: {words}, by the local maxima that are expected." in str(said)
 
 
 def test_older_certificates_say_nothing_of_it() -> None:

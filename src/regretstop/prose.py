@@ -184,8 +184,9 @@ def _risk(certificate: Statement) -> list[str]:
     else:
         this = f"{risk.schedule}; this was test {certificate.test}"
     # What is all of δ is not said twice.
-    parts = [words if len(spent) == 1 else f"{rounded(share)} {words}" for share, words in spent]
-    equals = "= " if len(spent) > 1 else ""
+    is_whole = len(spent) == 1 and not risk.simultaneous
+    parts = [words if is_whole else f"{rounded(share)} {words}" for share, words in spent]
+    equals = "" if is_whole else "= "
     return [f"Risk: δ = {certificate.delta:.4g} {equals}{' + '.join(parts)}; {this}."]
 
 

@@ -71,10 +71,10 @@ def counted_gap(snapshot: Snapshot, delta: float, epsilon: float, incumbent: int
         incumbent = _best_trial(snapshot, delta)
     # The shares of the tests, 1/k(k+1), add up to 1.
     log_share = -math.log(snapshot.test * (snapshot.test + 1))
-    found = min(
-        (count_left(maxima, delta, log_share, epsilon / snapshot.model.scale) for maxima in _ways(snapshot, incumbent)),
-        key=lambda left: left.bound,
-    )
+    epsilon /= snapshot.model.scale
+    with np.errstate(under="ignore"):  # densities and tails that are next to nothing
+        ways = [count_left(maxima, delta, log_share, epsilon) for maxima in _ways(snapshot, incumbent)]
+    found = min(ways, key=lambda left: left.bound)
     above, error = found.above_epsilon, found.error
     return CountedGap(found.bound, incumbent, above, error, found.mean, found.mean_error, found.n_places)
 
@@ -84,7 +84,8 @@ def left_above(snapshot: Snapshot, epsilon: float, incumbent: int) -> float:
 
     The snapshot must have no obstacle, and its draws derivatives.
     """
-    return min(count_above(maxima, epsilon / snapshot.model.scale) for maxima in _ways(snapshot, incumbent))
+    with np.errstate(under="ignore"):
+        return min(count_above(maxima, epsilon / snapshot.model.scale) for maxima in _ways(snapshot, incumbent))
 
 
 def likely_optimum(snapshot: Snapshot, delta: float) -> float:
@@ -94,7 +95,8 @@ def likely_optimum(snapshot: Snapshot, delta: float) -> float:
     """
     incumbent = _best_trial(snapshot, delta)
     means = [each.mean_std(snapshot.data.points[[incumbent]])[0][0] for each in snapshot.model.posteriors]
-    return float(np.mean(means)) + min(likely_level(maxima, delta) for maxima in _ways(snapshot, incumbent))
+    with np.errstate(under="ignore"):
+        return float(np.mean(means)) + min(likely_level(maxima, delta) for maxima in _ways(snapshot, incumbent))
 
 
 def _best_trial(snapshot: Snapshot, delta: float) -> int:

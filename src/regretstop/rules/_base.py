@@ -11,7 +11,7 @@ from regretstop.checks import check_between
 from regretstop.gap import CountedGap, Gap
 from regretstop.history import Observation
 from regretstop.rules._estimate import Estimate, verdict
-from regretstop.rules._remaining import FromPaths, expected_regret, probability_left
+from regretstop.rules._remaining import FromPaths, expected_regret, probability_left, what_paths_say
 from regretstop.rules._standard_error import STANDARD_ERROR, Epsilon
 from regretstop.schedule import DEFAULT_SCHEDULE, Schedule
 from regretstop.snapshot import Snapshot
@@ -273,6 +273,8 @@ class Rule(ABC):
             snapshot.model.scale,
             self._difference(snapshot),
         )
+        if drawn is None and not (isinstance(gap, CountedGap) and gap.incumbent == found.incumbent):
+            drawn = what_paths_say(snapshot, found.incumbent, difference)
         return replace(
             nothing,
             claim=replace(

@@ -80,7 +80,7 @@ def _nothing_known(snapshot: Snapshot, epsilon: float) -> str:
     It measures values by how much they differ, so few that differ little look as if nothing could differ by more.
     """
     n, enough = snapshot.data.n_observations, _ENOUGH * snapshot.space.dim
-    spread = float(np.ptp(snapshot.data.values))
+    spread = float(np.max(snapshot.data.values)) - float(np.min(snapshot.data.values))
     if snapshot.model.guarantee == "theorem" or n >= enough or spread >= epsilon:
         return ""
     return (
