@@ -71,9 +71,9 @@ def _without_numbers(text: str) -> str:
 @pytest.mark.parametrize(
     ("script", "expected"),
     [
-        ("any_sampler.py", ["trials, best value", "Stop (UCBbr", "no proof at these settings"]),
-        ("ask_and_tell.py", ["trials, best value", "Stop (UCBbr", "Certified optimality gap"]),
-        ("skopt_gp_minimize.py", ["evaluations, best value 0.", "Stop (UCBbr", "no proof at these settings"]),
+        ("any_sampler.py", ["trials, best value", "Stop (UCBbr", "With probability at least 0.95"]),
+        ("ask_and_tell.py", ["trials, best value", "Stop (UCBbr", "With probability at least 0.95"]),
+        ("skopt_gp_minimize.py", ["evaluations, best value 0.", "Stop (UCBbr", "With probability at least 0.95"]),
         ("own_kernel.py", ["evaluations, best value", "Stop (OptimalityGap", "With probability at least 0.95"]),
         ("own_rule.py", ["Stop (TwoDeviations", "no proof at these settings", "Certified optimality gap"]),
     ],
