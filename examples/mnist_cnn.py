@@ -89,12 +89,6 @@ def report(study: Study, *, trials: int, seconds: float) -> None:
     print(f"\n{ending} after {len(study.trials)} of {trials} trainings, in {seconds:.0f} s.")
     print(f"Best accuracy: {study.best_value:.4f} (trial {study.best_trial.number}).\n")
     print(certificate)
-    if certificate.guarantee == "heuristic":
-        print(
-            '\nWith the default settings the bound that stops the search is "heuristic": the sampler '
-            "explores\nless than the theorem asks for. What can be certified on these data is the "
-            "optimality gap."
-        )
 
     PICTURE.parent.mkdir(exist_ok=True)
     figure = Figure(figsize=(8.0, 4.5), layout="constrained")

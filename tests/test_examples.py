@@ -158,5 +158,4 @@ def test_the_demo_shows_its_trials_and_leaves_a_picture(
     printed = capsys.readouterr().out
     assert "The budget ran out after 10 of 10 trainings" in printed
     assert "Go on (UCBbr, ε = 1e-06)" in printed
-    assert 'the bound that stops the search is "heuristic"' in printed.replace("\n", " ")
     assert picture.stat().st_size > 10_000

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from regretstop.bound import UNKNOWN_SLOPES, ledger_for
+from regretstop.bound import UNKNOWN_SLOPES, ledger_for, slopes_are_known
 from regretstop.certificate import Certificate
 from regretstop.checks import check_between, check_number_or
 from regretstop.gap import calibrated_gap, certified_gap, counting_obstacle, gap_beside
@@ -33,8 +33,8 @@ class OptimalityGap(LedgerRule):
         n_L: With beta="grid", δ/n_L is kept for the slopes of f; above 1. A finite space keeps nothing.
         schedule: When tests are made.
         simultaneous: Whether all certificates of a search are to be true at once, at a price in each.
-        beta: "calibrated" to count what is left; "grid" for the widths of a grid; β of both widths, such as 4.0 for
-            two deviations.
+        beta: "calibrated" to count what is left, or "grid" where it cannot be counted; "grid" for the widths of a
+            grid; β of both widths, such as 4.0 for two deviations.
 
     Raises:
         ValueError: If an argument is out of its range.
@@ -54,15 +54,21 @@ class OptimalityGap(LedgerRule):
     def obstacle(self, snapshot: Snapshot) -> str | None:
         """Return why nothing can be said, in words; None if something can."""
         obstacle = super().obstacle(snapshot)
-        return counting_obstacle(snapshot) if obstacle is None and self.beta == "calibrated" else obstacle
+        if obstacle is None and self.beta == "calibrated" and not _has_slopes(snapshot):
+            return counting_obstacle(snapshot)
+        return obstacle
 
     def _assess(self, snapshot: Snapshot) -> Certificate:
         """Return the certificate where there is no obstacle."""
-        if self.beta == "calibrated":
+        if self.beta == "calibrated" and counting_obstacle(snapshot) is None:
             return self._counted(snapshot)
         ledger = ledger_for(snapshot.space, self.delta, self.n_L, simultaneous=self.simultaneous)
-        is_proved = self.beta == "grid"
-        gap = certified_gap(snapshot, ledger) if is_proved else calibrated_gap(snapshot, math.sqrt(float(self.beta)))
+        is_proved = isinstance(self.beta, str)  # by a grid also where nothing can be counted
+        gap = (
+            certified_gap(snapshot, ledger)
+            if isinstance(self.beta, str)
+            else calibrated_gap(snapshot, math.sqrt(self.beta))
+        )
         if gap is None:
             return self._obstructed(snapshot, UNKNOWN_SLOPES)
         terms = {
@@ -81,3 +87,7 @@ class OptimalityGap(LedgerRule):
             guarantee=snapshot.model.guarantee if is_proved else "heuristic",
             risk=risk_spent(snapshot, ledger),
         )
+
+
+def _has_slopes(snapshot: Snapshot) -> bool:
+    return all(slopes_are_known(snapshot.space, posterior) for posterior in snapshot.model.posteriors)
