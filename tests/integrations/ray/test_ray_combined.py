@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 from regretstop_ray import GPUCBSearch, RegretBoundStopper, certificate_of
-from regretstop_ray.report import bound_history
+from regretstop_ray.plot import bound_history
 
 from regretstop import Deadline, Patience, Target, UCBbr
 from tests.integrations.ray import objectives
