@@ -1,5 +1,6 @@
 """The default rule where the kernel is unknown: what the count adds to two deviations, and what samples would."""
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,7 @@ def section(folder: Path) -> Section | None:
         shown=_shown(cells),
         caption="Share of the searches that each had stopped, and stopped falsely, after so many evaluations",
         draw=lambda figure: _draw(figure, stops),
-        found=(_early(stops),),
+        found=(_held_back(stops), _early(stops)),
         tables={"doubt": cells, "doubt-groups": groups_of(stops)},
     )
 
@@ -117,6 +118,20 @@ def _shown(cells: pd.DataFrame) -> pd.DataFrame:
             row[rule] = f"{by_rule.loc[rule, 'stopped']}, {by_rule.loc[rule, 'false']}, {median}"
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def _held_back(stops: pd.DataFrame) -> str:
+    """Return how many stops each rule held back that the one before it would have made."""
+    keys = ["problem", "ε", "seed"]
+    said: list[str] = []
+    for before, after in itertools.pairwise(RULES.values()):
+        pair = [stops[stops["rule"] == rule].set_index(keys) for rule in (before, after)]
+        is_held = np.isfinite(pair[0]["stop"]) & ~np.isfinite(pair[1]["stop"])
+        false = int((is_held & pair[0]["false"]).sum())
+        where = pair[0][is_held & ~pair[0]["false"]].groupby(level=[0, 1]).size()
+        most = ", ".join(f"{name} {share} {count}".replace("  ", " ") for (name, share), count in where.items())
+        said.append(f"{after}: {int(is_held.sum()) - false} right ones ({most or 'none'}) and {false} false ones")
+    return f"**Stops held back** for good that the column before would have made: {'; '.join(said)}."
 
 
 def _early(stops: pd.DataFrame) -> str:

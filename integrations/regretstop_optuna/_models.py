@@ -7,7 +7,7 @@ from optuna.distributions import BaseDistribution
 from optuna.study import Study, StudyDirection
 
 from regretstop import GPUCB
-from regretstop.optimizer import check_search
+from regretstop.propose import check_search
 from regretstop_optuna._space import Distributions, space_from
 
 # A study has one space at a time. A few are kept for samplers that serve several studies.

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from regretstop import GPUCB, Observation
-from regretstop.optimizer import check_search
+from regretstop.propose import check_search
 from regretstop_ray._space import SearchSpace
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from regretstop import GPUCB, Certificate, Observation, Rule, Space, Surrogate
-from regretstop.optimizer import check_search
+from regretstop.propose import check_search
 from regretstop.rules import resolve_rule
 from regretstop.spaces import Parameter
 from regretstop_skopt._result import names_of, observations_of, parameters_of

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from regretstop.array import Array
 from regretstop.certificate import Certificate
-from regretstop.checks import as_float, check_at_least, check_between, check_number_or
+from regretstop.checks import as_float, check_between
 from regretstop.history import EncodedHistory, History, Observation
 from regretstop.model import GaussianProcess, Surrogate, all_equal, plateau_of
-from regretstop.propose import initial_point, next_point
+from regretstop.propose import check_search, initial_point, next_point
 from regretstop.rules import Rule, certify
 from regretstop.schedule import EVERY_OBSERVATION, Due, Schedule
 from regretstop.search import NOTHING, SearchModel, Visited, exceeding_point, repeats_agree
@@ -299,26 +299,3 @@ class GPUCB:
             if point is not None:
                 return point
         return next_point(model, self._beta, len(data.values), self.snapshot, visited, repeats=repeats)
-
-
-def check_search(
-    *,
-    beta: object = "calibrated",
-    exceedance: object = None,
-    surrogate: object = None,
-    n_initial: object = 5,
-    seed: object = None,
-) -> None:
-    """Check those arguments of `GPUCB` that have nothing to do with the space, for callers who do not know it yet.
-
-    Raises:
-        ValueError: If one is out of its range; it names the argument and the value.
-    """
-    check_number_or("beta", beta, "theory", "matched", "calibrated")
-    if exceedance is not None and exceedance != "rule":
-        check_between("exceedance", exceedance, 0)
-    if surrogate is not None and (isinstance(surrogate, type) or not isinstance(surrogate, Surrogate)):
-        raise ValueError(f"surrogate must have guarantee, n_estimated and fit, got {surrogate!r}")
-    check_at_least("n_initial", n_initial, 1)
-    if seed is not None:
-        check_at_least("seed", seed, 0)

@@ -1,4 +1,4 @@
-"""The next point: of a Sobol sequence as long as little is known, then the maximiser of μ + √β σ."""
+"""The next point: of a Sobol sequence as long as little is known, then the maximiser of μ + √β σ; its arguments."""
 
 import math
 from collections.abc import Callable
@@ -16,7 +16,9 @@ from regretstop.bound import (
     slopes_are_known,
     theory_sqrt_beta,
 )
+from regretstop.checks import check_at_least, check_between, check_number_or
 from regretstop.gap import Gap, certified_gap, counting_obstacle, likely_optimum
+from regretstop.model import Surrogate
 from regretstop.search import SearchModel, UpperConfidenceBound, Visited, is_worth_repeating
 from regretstop.snapshot import Beta, Snapshot
 from regretstop.spaces import Space, sobol_points
@@ -28,6 +30,29 @@ _N_L = 10.0
 # √β where no maxima can be counted or hyperparameters are estimated, and the least that is worth a search.
 _DEFAULT_WIDTH, _LEAST_WIDTH = 2.0, 0.1
 _WIDTH_ROUNDS = 3
+
+
+def check_search(
+    *,
+    beta: object = "calibrated",
+    exceedance: object = None,
+    surrogate: object = None,
+    n_initial: object = 5,
+    seed: object = None,
+) -> None:
+    """Check those arguments of `GPUCB` that have nothing to do with the space, for callers who do not know it yet.
+
+    Raises:
+        ValueError: If one is out of its range; it names the argument and the value.
+    """
+    check_number_or("beta", beta, "theory", "matched", "calibrated")
+    if exceedance is not None and exceedance != "rule":
+        check_between("exceedance", exceedance, 0)
+    if surrogate is not None and (isinstance(surrogate, type) or not isinstance(surrogate, Surrogate)):
+        raise ValueError(f"surrogate must have guarantee, n_estimated and fit, got {surrogate!r}")
+    check_at_least("n_initial", n_initial, 1)
+    if seed is not None:
+        check_at_least("seed", seed, 0)
 
 
 def next_point(
@@ -92,7 +117,7 @@ def _calibrated(model: SearchModel, snapshot: Snapshot) -> tuple[Array, float]:
         # Each maximiser of the width before has a smaller one, until they agree (Dinkelbach 1967).
         for _ in range(_WIDTH_ROUNDS):
             reached = chooser.maximize(UpperConfidenceBound(width))
-            if reached.std == 0.0:  # everything is known
+            if reached.std == 0.0 or math.isinf(highest):  # everything is known, or nothing can be said
                 break
             width = max((highest - reached.mean) / reached.std, _LEAST_WIDTH)
     return chooser.maximize(UpperConfidenceBound(width)).point, width

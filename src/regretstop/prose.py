@@ -164,7 +164,7 @@ def _expected(certificate: Statement) -> list[str]:
         return []
     said = "Expected regret, the most that going on can gain on average:"
     if expected.n_paths is None:
-        return [f"{said} at most {expected.value:.2g}."]
+        return [f"{said} about {expected.value:.2g}, by the local maxima that are expected."]
     return [f"{said} {expected.value:.2g} ± {expected.error:.1g} ({expected.n_paths} posterior paths)."]
 
 

@@ -1,6 +1,7 @@
 """What README, guide and theory quote of the benchmarks is what the tables beside RESULTS.md say."""
 
 import math
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -17,6 +18,10 @@ def counts_of(name: str, **wanted: object) -> pd.DataFrame:
     for column, value in wanted.items():
         found = found[found[column.replace("_", " ")].eq(value)]
     return found
+
+
+def report_text() -> str:
+    return (report.TARGET / "RESULTS.md").read_text()
 
 
 def said(text: str) -> str:
@@ -36,6 +41,17 @@ def test_the_guide_has_the_default_with_an_unknown_kernel() -> None:
             f"{row['stopped']}, {row['false']}, {number(row['median evaluations'])}" for _, row in part.iterrows()
         )
         assert f"| {name} | {part['searches'].iloc[0]} | {cells} |" in lines
+
+
+def test_the_guide_and_the_theory_have_what_was_held_back() -> None:
+    (line,) = [line for line in report_text().splitlines() if line.startswith("**Stops held back**")]
+    counted, sampled = (re.findall(r"(\d+) right ones .*? and (\d+) false ones", part)[0] for part in line.split("; "))
+    boosting = re.findall(r"boosting 1% (\d+)", line.split("; ")[0])[0]
+    assert f"holds back {counted[0]} right stops, {boosting} of them on the boosting table" in said(GUIDE)
+    assert f"beside {counted[1]} false ones" in said(GUIDE)
+    assert f"hold back {sampled[0]} more right stops" in said(GUIDE)
+    assert f"{sampled[1]} more false ones, which is why" in said(GUIDE)
+    assert f"held back {sampled[0]} more right stops and {sampled[1]} more false ones" in said(THEORY)
 
 
 @pytest.mark.parametrize(

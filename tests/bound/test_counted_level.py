@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,3 +36,8 @@ def test_it_is_found_to_within_a_few_hundredths(
 def test_a_tail_that_vanishes() -> None:
     assert 1.0 <= _level_with(lambda x: (x < 1.0).astype(float), 0.05, 3.0) <= 1.01
     assert _level_with(np.zeros_like, 0.05, 3.0) == 3.0 / _FARTHEST
+
+
+@pytest.mark.parametrize("left", [1.0, math.nan])
+def test_what_never_falls_or_is_no_number_has_no_level(left: float) -> None:
+    assert _level_with(lambda x: np.full_like(x, left), 0.05, 3.0) == math.inf

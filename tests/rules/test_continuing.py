@@ -91,7 +91,8 @@ def test_every_certificate_has_it(rule: Any) -> None:
     exact, deviation = regret_of_two_points()
     expected = certificate.expected_regret
     assert expected is not None
-    sentence = f"Expected regret, the most that going on can gain on average: at most {expected.value:.2g}."
+    sentence = f"Expected regret, the most that going on can gain on average: about {expected.value:.2g}, by the "
+    sentence += "local maxima that are expected."
     if rule == PRB(0.3):
         assert expected.n_paths is not None
         spread = 4 * deviation / math.sqrt(expected.n_paths)

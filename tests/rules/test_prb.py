@@ -82,8 +82,7 @@ def test_two_points_by_hand(noise: float, epsilon: float) -> None:
     assert np.mean(gaps == 0.0) == pytest.approx(NORMAL.cdf(-mean / std), abs=0.05)
     left: Any = probability_left(snapshot, 0, epsilon)
     assert left.n_paths is None
-    # Counted between the two points as well: an upper bound.
-    assert 0.95 * exact < left.probability < min(2.0 * exact + 0.05, 1.0)
+    assert left.probability == pytest.approx(exact, rel=1e-6)  # of two settings, one by one
 
 
 def brute_force(history: History, epsilon: float, options: dict[str, Any]) -> tuple[Snapshot, int, np.ndarray]:

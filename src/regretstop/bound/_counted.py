@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from scipy.integrate import trapezoid
 from scipy.special import stdtrit
 
 from regretstop.array import Array
@@ -26,7 +25,7 @@ _ROUNDS = 6
 # What is left is summed up over the levels that were looked at, one at a part of the smallest, and so many more, up to
 # so many prior deviations.
 _LOWEST, _N_HIGHER, _MOST_STDS = 4.0, 5, 8.0
-# In prior deviations: so high nothing is left, and squares are finite.
+# In prior deviations, or times a guess: so high nothing is left, and squares are finite.
 _HIGHEST = 1e100
 # Of the search for a level: how exact it is.
 _ROUGH, _PRECISION = 0.15, 0.03
@@ -42,7 +41,7 @@ class Left:
         bound: The level above which no more than δ is left.
         above_epsilon: How much is left above ε: maxima that are expected, at most 1 of each posterior, in the mean.
         error: Its standard error.
-        mean: What is left to gain in the mean, at most: the integral of what is left over all levels.
+        mean: About the integral of what is left over all levels, which is no less than what is left to gain on average.
         mean_error: Its standard error.
         n_places: Where the integrand was computed for the bound, for each posterior.
     """
@@ -67,7 +66,8 @@ def count_left(maxima: Sequence[ExpectedMaxima], delta: float, log_share: float,
     log_risk = math.log(_COUNTING * delta / 2) + log_share  # of two counts at most
     epsilon = min(epsilon, _HIGHEST * max(each.prior_std for each in maxima))
     # Many posteriors are asked about one level, ε. One is asked for the level, wherever it is.
-    levels = [epsilon] if len(maxima) > 1 else [likely_level(maxima, delta, epsilon), epsilon]
+    likely = epsilon if len(maxima) > 1 else likely_level(maxima, delta, epsilon)
+    levels = [likely, epsilon] if epsilon != likely < math.inf else [epsilon]
     is_far = not epsilon / _IS_FAR <= levels[0] <= epsilon * _IS_FAR
     n_replicates = _replicates(maxima, _FAR if is_far else _NEAR)
     while True:
@@ -111,7 +111,7 @@ class _Counts:
         return upper_limit(self.at(levels), log_risk)
 
     def total(self, highest: float) -> tuple[float, float]:
-        """Return ∫ min(1, N(b)) db ≥ E[max(f* − f(x̂), 0)], and its standard error if all levels err together.
+        """Estimate ∫ min(1, N(b)) db ≥ E[max(f* − f(x̂), 0)], and its standard error if all levels err together.
 
         Args:
             highest: A level above all that may be left.
@@ -122,7 +122,11 @@ class _Counts:
             self.at(np.geomspace(known[-1], highest, _N_HIGHER))
         levels = np.array(sorted(self._known))
         left, errors, _ = mean_of_capped(self.at(levels))
-        total, error = (float(values[0] * levels[0] + trapezoid(values, levels)) for values in (left, errors))
+        # The trapezoidal rule: NumPy's own has another name in each major version, and SciPy's takes long to import.
+        total, error = (
+            float(values[0] * levels[0] + np.sum(0.5 * np.diff(levels) * (values[1:] + values[:-1])))
+            for values in (left, errors)
+        )
         return total, error
 
 
@@ -150,7 +154,7 @@ def likely_level(maxima: Sequence[ExpectedMaxima], delta: float, epsilon: float 
     for _ in range(_ROUNDS):
         counts = _Counts([each.sample([level], _replicates(maxima, _FIRST_LOOK)) for each in maxima])
         likely = max(_level_with(counts.mean, delta, level, _ROUGH), least)
-        if likely <= level * _IS_FAR and (is_asked or level <= likely * _IS_FAR):
+        if math.isinf(likely) or (likely <= level * _IS_FAR and (is_asked or level <= likely * _IS_FAR)):
             break
         level = likely
     return likely
@@ -164,7 +168,8 @@ def _level_with(left: Callable[[Array], Array], share: float, level: float, prec
     """Return the level, to within the precision, above which no more than that is left.
 
     Args:
-        left: Returns how much is left above levels of shape (l,); it falls, but for the error of a count.
+        left: Returns how much is left above levels of shape (l,); it falls, but for the error of a count. Where it
+            never does the level is infinite.
         share: That.
         level: A guess, a fifth of which is the least that is looked at: places for it do not suit much lower ones,
             where what is missed would not be seen to be.
@@ -172,8 +177,10 @@ def _level_with(left: Callable[[Array], Array], share: float, level: float, prec
     """
     low, high, n = level / _FARTHEST, level * _FARTHEST, _N_LEVELS
     while True:
+        if high > _HIGHEST * level:
+            return math.inf
         levels = np.geomspace(low, high, n)
-        above = np.flatnonzero(left(levels) > share)
+        above = np.flatnonzero(~(left(levels) <= share))  # what is no number is not little
         if not len(above):
             return low
         if above[-1] == n - 1:

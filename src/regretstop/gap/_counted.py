@@ -28,7 +28,7 @@ class CountedGap:
         left: Expected number of maxima that are better than x̂ by more than ε, at most 1 of each posterior, in the mean
             over the posteriors: a bound on the probability that there is one.
         left_error: Its standard error.
-        mean: What is left to gain in the mean, at most, E[max(f* − f(x̂), 0)].
+        mean: About an upper bound on what is left to gain on average, E[max(f* − f(x̂), 0)].
         mean_error: Its standard error.
         n_places: Where the integrand was computed, for each posterior.
     """

@@ -7,7 +7,7 @@ import numpy as np
 
 from regretstop.bound import RiskLedger, ledger_for
 from regretstop.certificate import Certificate
-from regretstop.gap import counted_gap
+from regretstop.gap import CountedGap, Gap, counted_gap, gap_beside
 from regretstop.prose import rounded, rounded_up
 from regretstop.rules._base import Rule
 from regretstop.rules._estimate import Estimate, verdict
@@ -72,6 +72,11 @@ class LedgerRule(Rule):
             guarantee=snapshot.model.guarantee,
             risk=risk_spent(snapshot, ledger),
         )
+
+    def _gap_beside(self, snapshot: Snapshot, incumbent: int) -> Gap | CountedGap | None:
+        """Return the gap that stands beside the bound of a rule which has none itself, at its risk in this test."""
+        ledger = RiskLedger(self.delta, math.inf, self.simultaneous)
+        return gap_beside(snapshot, ledger.risk_of(snapshot.test), self.tolerance, incumbent)
 
 
 def _nothing_known(snapshot: Snapshot, epsilon: float) -> str:

@@ -7,8 +7,8 @@ from typing import Literal
 from regretstop.bound import UNKNOWN_SLOPES, ledger_for, slopes_are_known
 from regretstop.certificate import Certificate
 from regretstop.checks import check_between, check_number_or
-from regretstop.gap import calibrated_gap, certified_gap, counting_obstacle, gap_beside
-from regretstop.rules._estimate import Estimate
+from regretstop.gap import calibrated_gap, certified_gap, counting_obstacle
+from regretstop.rules._estimate import Estimate, verdict
 from regretstop.rules._ledger import LedgerRule, risk_spent
 from regretstop.snapshot import Snapshot
 
@@ -71,6 +71,10 @@ class OptimalityGap(LedgerRule):
         )
         if gap is None:
             return self._obstructed(snapshot, UNKNOWN_SLOPES)
+        bound = gap.bound * snapshot.model.scale
+        reason = verdict(bound, self.tolerance)
+        if self.beta == "calibrated":
+            reason += f"; by a grid, since {counting_obstacle(snapshot)}"
         terms = {
             "sqrt_alpha": gap.sqrt_alpha,
             "sqrt_eta": gap.sqrt_eta,
@@ -82,8 +86,8 @@ class OptimalityGap(LedgerRule):
         }
         return self._certificate(
             snapshot,
-            Estimate(gap.bound * snapshot.model.scale, gap.incumbent, gap.how, terms),
-            gap if is_proved else gap_beside(snapshot, self.delta, self.tolerance, gap.incumbent),
+            Estimate(bound, gap.incumbent, gap.how, terms, reason),
+            gap if is_proved else self._gap_beside(snapshot, gap.incumbent),
             guarantee=snapshot.model.guarantee if is_proved else "heuristic",
             risk=risk_spent(snapshot, ledger),
         )

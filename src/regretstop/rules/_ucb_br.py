@@ -18,7 +18,7 @@ from regretstop.bound import (
 )
 from regretstop.certificate import Certificate
 from regretstop.checks import check_between, check_positive
-from regretstop.gap import counting_obstacle, gap_beside
+from regretstop.gap import counting_obstacle
 from regretstop.model import Posterior
 from regretstop.rules._estimate import Estimate, verdict
 from regretstop.rules._ledger import LedgerRule, risk_spent
@@ -44,6 +44,8 @@ class UCBbr(LedgerRule):
     while the formula keeps the theory's β_t. Then the proof does not apply, and the guarantee is "heuristic".
     "calibrated" counts the local maxima that are expected to be better than x̂ by more than b: the bound is the least b
     with no more than δ of them. It is proved, and needs neither grid nor slopes: docs/theory.md, What is left, counted.
+    Where hyperparameters are estimated the bound is the larger one of that and of the paper's experiment with √β = 2,
+    which is asked where the count alone would stop. Where nothing can be counted it is that experiment, "heuristic".
 
     Args:
         epsilon: ε in the objective's units: stop when the bound falls below it.
@@ -148,7 +150,7 @@ class UCBbr(LedgerRule):
         return self._certificate(
             snapshot,
             Estimate(bound, incumbent, query.how, terms, reason),
-            gap_beside(snapshot, self.delta, self.tolerance, incumbent),
+            self._gap_beside(snapshot, incumbent),
             guarantee=snapshot.model.guarantee if is_proved else "heuristic",
             risk=risk_spent(snapshot, ledger),
             noise=snapshot.model.noise(posterior),

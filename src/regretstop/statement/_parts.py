@@ -103,7 +103,8 @@ class MeanRegret:
     Attributes:
         value: The estimate.
         error: Its standard error.
-        n_paths: From how many draws of the model; None where local maxima were counted: an upper bound.
+        n_paths: From how many draws of the model; None where local maxima were counted: an estimate of an
+            upper bound.
     """
 
     value: float
