@@ -3,6 +3,8 @@
 import math
 import subprocess
 import sys
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -53,6 +55,17 @@ def test_matplotlib_on_the_users_axes() -> None:
 
     mine = Figure().add_subplot()
     assert draw_matplotlib.regret_bound(HISTORY, mine) is mine
+
+
+@pytest.mark.parametrize("draw", [draw_matplotlib.regret_bound, draw_matplotlib.probability_left])
+def test_the_legend_is_in_the_picture_and_leaves_it_its_width(draw: Any) -> None:
+    everything = replace(HISTORY, epsilon=0.01234, left=[1.0, 0.9, 0.5, 0.1, 0.0], expected_regrets=[1.0] * 5)
+    ax = draw(everything)
+    ax.figure.canvas.draw()
+    legend, whole = ax.get_legend().get_window_extent(), ax.figure.bbox
+    assert legend.x0 >= whole.x0
+    assert legend.x1 <= whole.x1
+    assert ax.get_window_extent().width > 0.75 * whole.width
 
 
 def test_plotly() -> None:

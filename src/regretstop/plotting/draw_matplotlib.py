@@ -73,7 +73,7 @@ def probability_left(history: BoundHistory, ax: "Axes | None" = None, theme: The
         right.plot(trials, regrets, color=colours.noise, linestyle="--", label="expected regret (right axis)")
         right.set_ylabel(f"expected regret (units of the {text(history.objective)})")
         lines += right.get_lines()
-    add_legend(ax, lines, colours)
+    add_legend(ax, lines, colours, ncols=2)
     return ax
 
 
