@@ -82,15 +82,8 @@ def test_the_command_says_what_replay_says(study: optuna.Study, folder: Path) ->
     found = replay(study, RULE)
     assert found.stop is not None
     assert said["n_trials"] == len(study.trials)
-    for name, certificate in (("last", said["certificate"]), ("stop", said["stop"]["certificate"])):
-        one = Certificate.from_dict(certificate)
-        other = found.certificates[-1 if name == "last" else found.stop - 1]
-        assert one.model is not None
-        assert other.model is not None
-        # Another process may round otherwise.
-        assert one.model.residual_rms == pytest.approx(other.model.residual_rms)
-        assert one.bound == pytest.approx(other.bound)
-        assert (one.incumbent, one.stop, one.guarantee) == (other.incumbent, other.stop, other.guarantee)
+    assert Certificate.from_dict(said["certificate"]) == found.certificates[-1]
+    assert Certificate.from_dict(said["stop"]["certificate"]) == found.certificates[found.stop - 1]
     assert (said["stop"]["after"], said["stop"]["trial"]) == (found.stop, found.stop - 1)
     assert (said["n_saved"], said["found_later"]) == (found.n_saved, found.found_later)
     assert said["seconds_saved"] == pytest.approx(found.seconds_saved)
