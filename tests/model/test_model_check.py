@@ -446,7 +446,9 @@ def test_a_misfit_makes_every_bound_larger(name: str, treatment: str) -> None:
     )
     assert checked.model.inflation > 1.0
     assert unchecked.bound < checked.bound
-    assert unchecked.optimality_gap <= checked.optimality_gap  # neither is looked for far below ε
+    assert unchecked.optimality_gap <= checked.optimality_gap
+    if unchecked.optimality_gap > checked.epsilon:  # it is looked for only as far as ε asks
+        assert unchecked.optimality_gap < checked.optimality_gap
 
 
 @each_treatment

@@ -2,7 +2,7 @@
 
 from regretstop.bound import ledger_for
 from regretstop.gap._counted import CountedGap, counted_gap, counting_obstacle, left_above, likely_optimum
-from regretstop.gap._grid import Gap, calibrated_gap, calibrated_gaps, certified_gap
+from regretstop.gap._grid import Gap, calibrated_gap, calibrated_gaps, certified_gap, slopes_known
 from regretstop.snapshot import Snapshot
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "gap_beside",
     "left_above",
     "likely_optimum",
+    "slopes_known",
 ]
 
 # Keeps δ/n_L for slopes in the gap by a grid that stands beside the bound of a rule without slopes: the default of the

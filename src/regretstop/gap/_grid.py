@@ -59,12 +59,17 @@ class Gap:
     std_floor: float
 
 
+def slopes_known(snapshot: Snapshot) -> bool:
+    """Return whether the slopes of draws are known under every posterior, without which there is no grid."""
+    return all(slopes_are_known(snapshot.space, posterior) for posterior in snapshot.model.posteriors)
+
+
 def certified_gap(snapshot: Snapshot, ledger: RiskLedger) -> Gap | None:
     """Return the gap of the best evaluated trial, None where it needs slopes that are not known.
 
     The snapshot must have no obstacle.
     """
-    if not all(slopes_are_known(snapshot.space, posterior) for posterior in snapshot.model.posteriors):
+    if not slopes_known(snapshot):
         return None
     log_risk = math.log(ledger.risk_of(snapshot.test))
     at_data = snapshot.at_data()

@@ -4,10 +4,10 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from regretstop.bound import UNKNOWN_SLOPES, ledger_for, slopes_are_known
+from regretstop.bound import UNKNOWN_SLOPES, ledger_for
 from regretstop.certificate import Certificate
 from regretstop.checks import check_between, check_number_or
-from regretstop.gap import calibrated_gap, certified_gap, counting_obstacle
+from regretstop.gap import calibrated_gap, certified_gap, counting_obstacle, slopes_known
 from regretstop.rules._estimate import Estimate, verdict
 from regretstop.rules._ledger import LedgerRule, risk_spent
 from regretstop.snapshot import Snapshot
@@ -54,7 +54,7 @@ class OptimalityGap(LedgerRule):
     def obstacle(self, snapshot: Snapshot) -> str | None:
         """Return why nothing can be said, in words; None if something can."""
         obstacle = super().obstacle(snapshot)
-        if obstacle is None and self.beta == "calibrated" and not _has_slopes(snapshot):
+        if obstacle is None and self.beta == "calibrated" and not slopes_known(snapshot):
             return counting_obstacle(snapshot)
         return obstacle
 
@@ -91,7 +91,3 @@ class OptimalityGap(LedgerRule):
             guarantee=snapshot.model.guarantee if is_proved else "heuristic",
             risk=risk_spent(snapshot, ledger),
         )
-
-
-def _has_slopes(snapshot: Snapshot) -> bool:
-    return all(slopes_are_known(snapshot.space, posterior) for posterior in snapshot.model.posteriors)

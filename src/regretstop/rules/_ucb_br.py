@@ -13,12 +13,11 @@ from regretstop.bound import (
     RiskLedger,
     ledger_for,
     sloped_axes,
-    slopes_are_known,
     slopes_of,
 )
 from regretstop.certificate import Certificate
 from regretstop.checks import check_between, check_positive
-from regretstop.gap import counting_obstacle
+from regretstop.gap import counting_obstacle, slopes_known
 from regretstop.model import Posterior
 from regretstop.rules._estimate import Estimate, verdict
 from regretstop.rules._ledger import LedgerRule, risk_spent
@@ -83,8 +82,7 @@ class UCBbr(LedgerRule):
         """Return why there is no test, in words; None if there is one."""
         obstacle = super().obstacle(snapshot)
         if obstacle is None and self.a is None and not _counts(snapshot):
-            known = all(slopes_are_known(snapshot.space, posterior) for posterior in snapshot.model.posteriors)
-            return None if known else UNKNOWN_SLOPES
+            return None if slopes_known(snapshot) else UNKNOWN_SLOPES
         return obstacle
 
     def _assess(self, snapshot: Snapshot) -> Certificate:
