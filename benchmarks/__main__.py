@@ -138,6 +138,17 @@ def doubt(
 
 
 @app.command()
+def forecast(
+    seeds: Annotated[int, typer.Option(min=1, help="Searches for each problem and sampler.")] = 4,
+    processes: Annotated[int, typer.Option(min=1, help="Searches at a time; give each one thread.")] = 1,
+) -> None:
+    """Whole searches by the default rule, for how often the 80 % intervals of forecasts hold."""
+    from benchmarks.forecast import run
+
+    run(seeds, processes)
+
+
+@app.command()
 def width(
     draws: Annotated[int, typer.Option(min=1, help="Draws for each cell.")] = 20,
     processes: Annotated[int, typer.Option(min=1, help="Searches at a time; give each one thread.")] = 1,

@@ -50,7 +50,7 @@ def run(seeds: int, processes: int = 1, path: Path = PATH) -> None:
 def run_search(key: dict[str, Any]) -> dict[str, Any]:
     """Return what each said along one search."""
     start = time.process_time()
-    searched, epsilon = _problem(key)
+    searched, epsilon = searched_in(key)
     rng = np.random.default_rng([key["seed"], 5])
     optimizer, over_samples = (
         GPUCB(searched.space, direction=searched.direction, beta=4.0, surrogate=surrogate, seed=key["seed"])
@@ -83,7 +83,7 @@ def run_search(key: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _problem(key: dict[str, Any]) -> tuple[Problem, float]:
+def searched_in(key: dict[str, Any]) -> tuple[Problem, float]:
     """Return what is searched, and ε."""
     name, seed = key["problem"], key["seed"]
     if name in PRIORS:

@@ -11,7 +11,7 @@ from regretstop.gap import CountedGap, Gap, counted_gap, gap_beside
 from regretstop.prose import rounded, rounded_up
 from regretstop.rules._base import Rule
 from regretstop.rules._estimate import Estimate, verdict
-from regretstop.rules._query import two_deviations
+from regretstop.rules._query import noise_needs, noise_remark, regret_of_noise, two_deviations
 from regretstop.snapshot import Snapshot
 from regretstop.statement import RiskSpent
 
@@ -57,14 +57,19 @@ class LedgerRule(Rule):
         reason = ""
         # The likeliest hyperparameters are surer of themselves than the few values that they come from allow: a search
         # ends only where the paper's experiment would end it, too.
+        shared = ledger_for(snapshot.space, self.delta, _N_L, simultaneous=True)
         if bound < self.tolerance and snapshot.model.is_at_mode:
-            shared = ledger_for(snapshot.space, self.delta, _N_L, simultaneous=True)
             terms["two_deviations"] = two_deviations(snapshot, shared, found.incumbent)
             if terms["two_deviations"] >= self.tolerance:
                 counted, bound = rounded_up(bound), terms["two_deviations"]
                 reason = (
                     f"{verdict(bound, self.tolerance)}: by the count {counted}, but at √β = 2 still so much is open"
                 )
+        is_open = self.tolerance <= bound < math.inf
+        if is_open and snapshot.model.is_at_mode and snapshot.data.plateau is None:  # whose edge can look like noise
+            of_noise = snapshot.model.posteriors[0], regret_of_noise(snapshot, shared), self.tolerance
+            terms["noise_needs"] = noise_needs(snapshot, *of_noise)
+            reason = (reason or verdict(bound, self.tolerance)) + noise_remark(snapshot, *of_noise)
         return self._certificate(
             snapshot,
             Estimate(bound, found.incumbent, "counted", terms, reason),

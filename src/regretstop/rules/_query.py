@@ -1,7 +1,7 @@
 """The paper's bound on the instantaneous regret of the next GP-UCB query, and what it says about evaluated trials."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,7 @@ from regretstop.bound import (
 )
 from regretstop.model import Posterior
 from regretstop.search import Maximizer, Maximum, UpperConfidenceBound
-from regretstop.snapshot import Beta, Snapshot
+from regretstop.snapshot import Beta, Snapshot, std_floor
 
 # √β = 2: the paper's experiment.
 UNCOUNTED_BETA = 4.0
@@ -77,25 +77,11 @@ class QueryFormula:
         return [self._under(*each) for each in zip(model.posteriors, model.maximizers, strict=True)]
 
     def _under(self, posterior: Posterior, maximizer: Maximizer) -> QueryBound:
-        snapshot, ledger, beta = self.snapshot, self.ledger, self.beta
-        space, n = snapshot.space, snapshot.data.n_observations
-        prior_std = posterior.prior_std
-        levels = self.levels(posterior, ledger.slope_risk)
-        theorems = [
-            Theorem(n + 1, math.log(ledger.risk_of(snapshot.test)), posterior.noise_std / prior_std, grid)
-            for grid in grids_of(space, levels, one_level=self.one_level)
-        ]
-        dim = len(levels)
-        # The paper's eq. (4) has one level, at the risk δ/4: of levels that differ, the geometric mean. No proof asks
-        # more of β than α ≤ β.
-        for_beta = self.levels(posterior, ledger.delta / 4.0)
-        reach = dim * math.exp(float(np.mean(np.log(for_beta)))) if dim else 0.0
-        sqrt_beta = theory_sqrt_beta(n + 1, dim, ledger.delta, reach, log_n_exact(space))
+        beta, prior_std = self.beta, posterior.prior_std
+        theorems, sqrt_beta = self._theorems(posterior)
 
         def least(query: Maximum, width: float) -> RegretBound:
-            """Return the bound by the grid that makes it least."""
-            bounds = (theorem.bound(query.std / prior_std, width) for theorem in theorems)
-            return min(bounds, key=lambda bound: bound.value)
+            return _least(theorems, query.std / prior_std, width)
 
         if beta != "matched":
             width = sqrt_beta if isinstance(beta, str) else math.sqrt(beta)
@@ -114,6 +100,56 @@ class QueryFormula:
         settle_cost(first.std / prior_std, respond)
         return min(tried, key=lambda each: each.regret.value)
 
+    def at_floor(self, posterior: Posterior) -> RegretBound:
+        """Return the bound of a query whose deviation is at the floor."""
+        theorems, sqrt_beta = self._theorems(posterior)
+        floor = std_floor(posterior, self.snapshot.data.n_observations)
+        return _least(theorems, floor / posterior.prior_std, sqrt_beta)
+
+    def _theorems(self, posterior: Posterior) -> tuple[list[Theorem], float]:
+        """Return the theorem by each grid, and the theory's √β_t."""
+        snapshot, ledger = self.snapshot, self.ledger
+        space, n = snapshot.space, snapshot.data.n_observations
+        levels = self.levels(posterior, ledger.slope_risk)
+        theorems = [
+            Theorem(n + 1, math.log(ledger.risk_of(snapshot.test)), posterior.noise_std / posterior.prior_std, grid)
+            for grid in grids_of(space, levels, one_level=self.one_level)
+        ]
+        dim = len(levels)
+        # The paper's eq. (4) has one level, at the risk δ/4: of levels that differ, the geometric mean. No proof asks
+        # more of β than α ≤ β.
+        for_beta = self.levels(posterior, ledger.delta / 4.0)
+        reach = dim * math.exp(float(np.mean(np.log(for_beta)))) if dim else 0.0
+        return theorems, theory_sqrt_beta(n + 1, dim, ledger.delta, reach, log_n_exact(space))
+
+
+def _least(theorems: Sequence[Theorem], posterior_std: float, width: float) -> RegretBound:
+    """Return the bound by the grid that makes it least."""
+    return min((theorem.bound(posterior_std, width) for theorem in theorems), key=lambda bound: bound.value)
+
+
+def noise_remark(snapshot: Snapshot, posterior: Posterior, regret: RegretBound, epsilon: float) -> str:
+    """Return a remark if the noise alone keeps the bound above ε, however good the sampling; else nothing."""
+    needed = noise_needs(snapshot, posterior, regret, epsilon)
+    if not math.isfinite(needed) or needed <= snapshot.data.n_observations:
+        return ""
+    # The bound counts the noise as often as the model check says; what is named is the noise itself.
+    return (
+        f"; noise of deviation {snapshot.model.noise_std_of(posterior):.4g} alone keeps it there until about "
+        f"{needed:.0f} observations, so a larger ε, or less noise, is what would help"
+    )
+
+
+def noise_needs(snapshot: Snapshot, posterior: Posterior, regret: RegretBound, epsilon: float) -> float:
+    """Return about how many observations it takes until the noise alone leaves the bound below ε.
+
+    With σ(x_t) at the floor, about σ/√n, the paper's eq. (12) is (√α + √η) σ/√n + t^(−s): not below ε before there are
+    ((√α + √η) σ/ε)² observations.
+    """
+    noise_std = posterior.noise_std * snapshot.model.scale
+    ratio = (regret.sqrt_alpha + regret.sqrt_eta) * noise_std / epsilon
+    return ratio * ratio  # not **, which raises where this overflows to infinity
+
 
 def two_deviations(snapshot: Snapshot, ledger: RiskLedger, incumbent: int) -> float:
     """Return the paper's experiment, √β = 2, handed on to a trial, in the objective's units: a heuristic, no bound.
@@ -123,9 +159,26 @@ def two_deviations(snapshot: Snapshot, ledger: RiskLedger, incumbent: int) -> fl
         ledger: As of a rule that shares δ among tests, as the paper's experiment does.
         incumbent: Index of the trial among the snapshot's points.
     """
-    formula = QueryFormula(
+    trial = snapshot.data.points[incumbent : incumbent + 1]
+    found = _experiment(snapshot, ledger).under_all()
+    worst = max(float(each.bounds(*each.posterior.mean_std(trial))[0]) for each in found)
+    return worst * snapshot.model.scale
+
+
+def regret_of_noise(snapshot: Snapshot, ledger: RiskLedger) -> RegretBound:
+    """Return what that experiment says of a query that nothing but the noise leaves open, under the first posterior.
+
+    No query has a lesser bound after so many observations, however they are placed: the bound grows with the query's
+    deviation, which cannot be below the floor.
+
+    Args:
+        snapshot: Without an obstacle.
+        ledger: As for `two_deviations`.
+    """
+    return _experiment(snapshot, ledger).at_floor(snapshot.model.posteriors[0])
+
+
+def _experiment(snapshot: Snapshot, ledger: RiskLedger) -> QueryFormula:
+    return QueryFormula(
         snapshot, UNCOUNTED_BETA, ledger, lambda posterior, risk: slopes_of(snapshot.space, posterior, risk)
     )
-    trial = snapshot.data.points[incumbent : incumbent + 1]
-    worst = max(float(each.bounds(*each.posterior.mean_std(trial))[0]) for each in formula.under_all())
-    return worst * snapshot.model.scale

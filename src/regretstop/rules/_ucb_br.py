@@ -9,7 +9,6 @@ import numpy as np
 from regretstop.array import Array
 from regretstop.bound import (
     UNKNOWN_SLOPES,
-    RegretBound,
     RiskLedger,
     ledger_for,
     sloped_axes,
@@ -21,7 +20,7 @@ from regretstop.gap import counting_obstacle, slopes_known
 from regretstop.model import Posterior
 from regretstop.rules._estimate import Estimate, verdict
 from regretstop.rules._ledger import LedgerRule, risk_spent
-from regretstop.rules._query import UNCOUNTED_BETA, QueryBound, QueryFormula
+from regretstop.rules._query import UNCOUNTED_BETA, QueryBound, QueryFormula, noise_remark
 from regretstop.snapshot import Snapshot, std_floor
 from regretstop.spaces import Space
 
@@ -128,7 +127,7 @@ class UCBbr(LedgerRule):
         if math.isinf(bound):
             reason = "no parameters satisfy the theorem's condition α ≤ β"
         elif bound >= self.tolerance and snapshot.data.plateau is None:  # whose edge can look like noise
-            reason += _noise_remark(posterior, regret, snapshot, self.tolerance)
+            reason += noise_remark(snapshot, posterior, regret, self.tolerance)
         if snapshot.beta == "calibrated":
             reason += f"; √β = 2 without a proof, since {counting_obstacle(snapshot)}"
         scale, n = snapshot.model.scale, snapshot.data.n_observations
@@ -157,20 +156,3 @@ class UCBbr(LedgerRule):
 
 def _counts(snapshot: Snapshot) -> bool:
     return snapshot.beta == "calibrated" and counting_obstacle(snapshot) is None
-
-
-def _noise_remark(posterior: Posterior, regret: RegretBound, snapshot: Snapshot, epsilon: float) -> str:
-    """Return a remark if the noise alone keeps the bound above ε, however good the sampling; else nothing."""
-    # With σ(x_t) at the floor, about σ/√n, the paper's eq. (12) is (√α + √η) σ/√n + t^(−s): not below ε before there
-    # are ((√α + √η) σ/ε)² observations.
-    width = regret.sqrt_alpha + regret.sqrt_eta
-    noise_std = snapshot.model.noise_std_of(posterior)
-    # The bound counts the noise as often as the model check says; what is named is the noise itself.
-    ratio = width * posterior.noise_std * snapshot.model.scale / epsilon
-    needed = ratio * ratio  # not **, which raises where this overflows to infinity
-    if not math.isfinite(needed) or needed <= snapshot.data.n_observations:
-        return ""
-    return (
-        f"; noise of deviation {noise_std:.4g} alone keeps it there until about {needed:.0f} observations, "
-        "so a larger ε, or less noise, is what would help"
-    )
