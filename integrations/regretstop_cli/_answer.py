@@ -40,7 +40,9 @@ class Answer:
         ]
         if found.stop is None:
             why = "" if math.isfinite(now.bound) else f": {now.reason}"
-            return [*rows, ("It would have stopped", f"never{why}"), *self._notes()]
+            never = ("It would have stopped", f"never{why}")
+            forecast = found.forecast
+            return [*rows, never, *([] if forecast is None else [("It would take", str(forecast))]), *self._notes()]
         share = found.n_saved / self.n_trials
         saved = f"{found.n_saved} of {self.n_trials} trials ({share:.0%})"
         if found.seconds_saved is not None and math.fsum(found.seconds) > 0.0:
@@ -75,6 +77,7 @@ class Answer:
             "n_trials": self.n_trials,
             "certificate": found.certificates[-1].to_dict(),
             "stop": stop,
+            "forecast": None if found.forecast is None else found.forecast.to_dict(),
             "n_saved": found.n_saved,
             "seconds": math.fsum(found.seconds) if found.seconds else None,
             "seconds_saved": found.seconds_saved,

@@ -15,6 +15,7 @@ from regretstop_optuna.check import check_study
 from regretstop_optuna.decision import certificate_of, should_stop
 from regretstop_optuna.hindsight import replay
 from regretstop_optuna.plot import plot_bound_parts, plot_optimum, plot_probability_left, plot_regret_bound
+from regretstop_optuna.progress import forecast_of
 from regretstop_optuna.sampler import GPUCBSampler
 from regretstop_optuna.scores import report_cross_validation_scores
 
@@ -23,6 +24,7 @@ __all__ = [
     "RegretBoundCallback",
     "certificate_of",
     "check_study",
+    "forecast_of",
     "plot_bound_parts",
     "plot_optimum",
     "plot_probability_left",

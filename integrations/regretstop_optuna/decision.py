@@ -15,6 +15,7 @@ from regretstop_optuna._models import Models
 from regretstop_optuna._storage import user_attributes
 from regretstop_optuna._write import attributes_of, store_certificate, store_decision
 from regretstop_optuna.check import check_study
+from regretstop_optuna.progress import tell
 from regretstop_optuna.sampler import GPUCBSampler
 
 
@@ -125,6 +126,8 @@ def decide(study: Study, rule: Rule, models: Models, trial: int | None = None) -
     if certificate.stop:
         store_decision(study, memory, trial, certificate, rule)
         logger.info(f"The study stops: {certificate.summary()}")
+    elif assessment.obstacle is None:
+        tell(study, memory, certificate)
     return Decision(certificate, is_standing=False)
 
 

@@ -65,5 +65,6 @@ def replay(
         seconds=[seconds_of(view.trials[o.number], now) for o in view.observations],
         after_stop=after_stop,
         progress=progress,
+        own_points=lent is not None,
         **options,
     )

@@ -1,9 +1,12 @@
 """The certificate of an experiment as it stands."""
 
-from regretstop import Certificate, Rule
+from regretstop import Certificate, Forecast, Rule, forecast
 from regretstop_ray._certificate import TrialCertificate
 from regretstop_ray._log import TrialLog
 from regretstop_ray._logging import logger
+
+# As many certificates as a forecast looks at, with some to spare for infinite bounds.
+_LATEST = 8
 
 
 def assess(log: TrialLog, rule: Rule) -> TrialCertificate:
@@ -27,6 +30,19 @@ def certify(log: TrialLog, rule: Rule) -> tuple[TrialCertificate, str | None]:
     sign = 1.0 if log.mode == "max" else -1.0
     undecided = rule.without_model(obstacle or "too few observations: none yet", log.observations(), sign)
     return _named(log, undecided), obstacle
+
+
+def forecast_of(log: TrialLog, rule: Rule, *, own_points: bool) -> Forecast | None:
+    """Return how many more trials it takes by the certificates that were kept, as past searches went on.
+
+    Args:
+        log: The trials and certificates.
+        rule: The rule that they are by.
+        own_points: Whether a `GPUCBSearch` chooses the points.
+    """
+    numbers = sorted(n for by, n in log.certificates if by == repr(rule))
+    latest = [Certificate.from_dict(log.certificates[repr(rule), n]) for n in numbers[-_LATEST:]]
+    return forecast(latest, own_points=own_points)
 
 
 def _named(log: TrialLog, certificate: Certificate) -> TrialCertificate:

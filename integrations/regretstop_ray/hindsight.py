@@ -76,6 +76,8 @@ def replay(
         log, options = searched.log, searched.restored_options or options
     if surrogate is not None:
         options = {**options, "surrogate": surrogate}
+    is_own = not (isinstance(source, RegretBoundStopper) and source.is_alone)
+    options = {**options, "own_points": is_own}
     return _of_log(log, seconds, rule, options, after_stop, progress)
 
 

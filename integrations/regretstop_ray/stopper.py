@@ -10,10 +10,12 @@ from ray.tune import Callback, Stopper
 from ray.tune.experiment import Trial
 from ray.tune.search import Searcher
 
-from regretstop import Rule, Surrogate
+from regretstop import Forecast, Rule, Surrogate
 from regretstop.checks import check_between
+from regretstop.prose import standing
 from regretstop.rules import resolve_rule
-from regretstop_ray._assess import assess
+from regretstop.schedule import PROGRESS
+from regretstop_ray._assess import assess, forecast_of
 from regretstop_ray._certificate import TrialCertificate
 from regretstop_ray._log import TrialLog, check_objective
 from regretstop_ray._logging import logger
@@ -24,7 +26,7 @@ from regretstop_ray._trial import span_of
 from regretstop_ray.search import GPUCBSearch
 
 _VERSION = 1
-_BOUND = "regret_bound"
+_BOUND, _LEFT, _TO_GO = "regret_bound", "regret_left", "regret_trials_to_go"
 # So many trials without one that ended by itself are reason to ask whether anything else ends them.
 _SUSPICIOUS = 20
 
@@ -47,8 +49,10 @@ class RegretBoundStopper(Stopper, Callback):
         stopper = RegretBoundStopper(space=space, metric="acc", mode="max", epsilon=0.01)
         tune.RunConfig(stop=stopper, callbacks=[stopper])
 
-    The latest bound stands in the results of every trial as "regret_bound", for Tune's table and TensorBoard. All
-    certificates are written to `regret_bound.json` in the experiment's directory: by the searcher, or, beside another
+    Where the search stands is in the results of every trial, for Tune's table and TensorBoard: the latest bound as
+    "regret_bound", the probability that something better by more than ε remains as "regret_left", and about how many
+    more trials it takes as "regret_trials_to_go", where that is in sight; and in the log, ten times in a hundred
+    trials. All certificates are written to `regret_bound.json` in the experiment's directory: by the searcher, or, beside another
     one, if the stopper is among the callbacks. `certificate_of` reads them, and names the certified trial.
 
     Only trials at full length are observations. Without `max_t` these are the trials that end by themselves; once a
@@ -130,6 +134,8 @@ class RegretBoundStopper(Stopper, Callback):
         self._has_ended_search = False
         self._has_announced = False
         self._has_warned = False
+        self._forecast: Forecast | None = None
+        self._told = 0
         self._seen: set[str] = set()
         self._log.watchers.add(self)
 
@@ -160,21 +166,44 @@ class RegretBoundStopper(Stopper, Callback):
         return self._rule
 
     @property
+    def is_alone(self) -> bool:
+        """Whether another search algorithm chooses the points."""
+        return self._is_alone
+
+    @property
+    def forecast(self) -> Forecast | None:
+        """How many more trials it takes until the bound is below ε, as past searches went on.
+
+        None before there are a few finite bounds, and after a stop.
+        """
+        return self._forecast
+
+    @property
     def log(self) -> TrialLog:
         """The trials and certificates."""
         return self._log
 
     def __call__(self, trial_id: str, result: dict[str, Any]) -> bool:
-        """Read a result, and add the latest bound to it if it is finite. It never ends a single trial."""
+        """Read a result, and add to it where the search stands, if that is known. It never ends a single trial."""
         done = bool(result.get("done"))
         if self._is_alone:
             self._listen(trial_id, result, done)
         elif done:
             self._log.ends_itself(trial_id)
-        # TensorBoard complains of every infinity.
-        if self._latest is not None and math.isfinite(self._latest.bound):
-            result[_BOUND] = self._latest.bound
+        if self._latest is not None:
+            result |= self._shown(self._latest)
         return False
+
+    def _shown(self, latest: TrialCertificate) -> dict[str, float]:
+        """Return what Tune's table shows, without infinities, of which TensorBoard complains."""
+        shown: dict[str, float] = {}
+        if math.isfinite(latest.bound):
+            shown[_BOUND] = latest.bound
+        if latest.left is not None:
+            shown[_LEFT] = latest.left.probability
+        if self._forecast is not None and self._forecast.median is not None:
+            shown[_TO_GO] = self._forecast.median
+        return shown
 
     def stop_all(self) -> bool:
         """Whether the experiment is to be ended now. Tune asks hundreds of times for every trial."""
@@ -239,8 +268,19 @@ class RegretBoundStopper(Stopper, Callback):
         if log.mode is None or log.n_ended == 0:
             return
         self._latest = assess(log, self._rule)
+        self._forecast = forecast_of(log, self._rule, own_points=not self._is_alone)
         if self._latest.stop:
             self._decision = self._latest
+        elif log.obstacle() is None:
+            self._tell(self._latest)
+
+    def _tell(self, latest: TrialCertificate) -> None:
+        """Log where the experiment stands, ten times in a hundred trials."""
+        due = PROGRESS.due(latest.n_observations, 1).test
+        if due > self._told:
+            self._told = due
+            phrase = standing(latest, self._forecast)
+            logger.info(f"{latest.asker} after {latest.n_observations} trials: {phrase}")
 
     def _announce(self, decision: TrialCertificate) -> None:
         if not self._has_announced:

@@ -6,9 +6,11 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from regretstop import GPUCB, Certificate, Observation, Rule, Space, Surrogate
+from regretstop import GPUCB, Certificate, Forecast, Observation, Rule, Space, Surrogate, forecast
 from regretstop.propose import check_search
+from regretstop.prose import standing
 from regretstop.rules import resolve_rule
+from regretstop.schedule import PROGRESS
 from regretstop.spaces import Parameter
 from regretstop_skopt._result import names_of, observations_of, parameters_of
 
@@ -44,6 +46,9 @@ class RegretBoundStopper:
     reason, says so once as a warning, and goes on. A `space_constraint` is not known to the model: its bound is about
     the whole box, which holds for the part of it that is allowed but is seldom small.
 
+    With `verbose=True` it prints where the search stands after each call, as scikit-optimize does with its own
+    `verbose`; the log has it ten times in a hundred evaluations in any case.
+
     It can be pickled and copied at any time, as `CheckpointSaver` and a fitted `BayesSearchCV` do.
 
     Args:
@@ -53,6 +58,7 @@ class RegretBoundStopper:
         surrogate: The model, by default a `regretstop.GaussianProcess` with everything estimated. Declared lengthscales
             belong to the dimensions that vary, in the order of `result.space` (alphabetical for `BayesSearchCV`), and a
             declared mean is that of what is minimised.
+        verbose: Whether to print where the search stands.
 
     Raises:
         ValueError: If an argument is out of its range.
@@ -65,8 +71,10 @@ class RegretBoundStopper:
         rule: Rule | None = None,
         *,
         surrogate: Surrogate | None = None,
+        verbose: bool = False,
     ) -> None:
         self._rule = resolve_rule(epsilon, delta, rule)
+        self._verbose = verbose
         self._options: dict[str, Any] = {
             "surrogate": surrogate,
             "seed": 0,  # the same data give the same certificate; the search's own generator is never touched
@@ -83,6 +91,14 @@ class RegretBoundStopper:
     def certificate(self) -> Certificate | None:
         """The latest certificate; None before the first call."""
         return self.certificates[-1] if self._certificates else None
+
+    @property
+    def forecast(self) -> Forecast | None:
+        """How many more evaluations it takes until the bound is below ε, as past searches went on.
+
+        None before there are a few finite bounds, and after a stop.
+        """
+        return forecast(self.certificates, own_points=False)
 
     @property
     def certificates(self) -> list[Certificate]:
@@ -127,7 +143,23 @@ class RegretBoundStopper:
         self._certificates[len(observations)] = certificate
         if certificate.stop and not (previous is not None and previous.stop):
             logger.info(f"The search stops: {certificate.summary()}")
+        if self._obstacle is None:
+            self._tell(certificate)
         return certificate.stop
+
+    def _tell(self, certificate: Certificate) -> None:
+        """Say where the search stands."""
+        due = PROGRESS.due(certificate.n_observations, 1).test
+        is_due = due > self._told and not certificate.stop
+        if not (is_due or self._verbose):
+            return
+        said = f"{certificate.asker} after {certificate.n_observations} evaluations: "
+        said += standing(certificate, self.forecast)
+        if is_due:
+            self._told = due
+            logger.info(said)
+        if self._verbose:
+            print(said)
 
     def _timed(self, observations: list[Observation]) -> list[Observation]:
         """Return the observations with the times between calls: scikit-optimize records none."""
@@ -147,6 +179,7 @@ class RegretBoundStopper:
         self._observations: list[Observation] = []
         self._certificates: dict[int, Certificate] = {}
         self._warned = False
+        self._told = 0
 
     def _goes_on(self, observations: list[Observation]) -> bool:
         """Return whether the history goes on from the one that was assessed last."""

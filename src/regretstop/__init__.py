@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         Asked,
         Claim,
         DataSeen,
+        Forecast,
         GapClaim,
         MeanRegret,
         ModelReport,
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
         ProbabilityLeft,
         RiskSpent,
         Statement,
+        forecast,
     )
 
 __all__ = [
@@ -88,6 +90,7 @@ __all__ = [
     "Fit",
     "FittedModel",
     "Float",
+    "Forecast",
     "GapClaim",
     "GaussianProcess",
     "Geometric",
@@ -127,6 +130,7 @@ __all__ = [
     "Thinning",
     "UCBbr",
     "UpperConfidenceBound",
+    "forecast",
     "instantaneous_regret_bound",
     "minimize",
     "replay",
@@ -188,6 +192,7 @@ _HOME = {
     "Asked": "statement",
     "Claim": "statement",
     "DataSeen": "statement",
+    "Forecast": "statement",
     "GapClaim": "statement",
     "MeanRegret": "statement",
     "ModelReport": "statement",
@@ -195,6 +200,7 @@ _HOME = {
     "ProbabilityLeft": "statement",
     "RiskSpent": "statement",
     "Statement": "statement",
+    "forecast": "statement",
 }
 
 

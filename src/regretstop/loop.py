@@ -13,6 +13,7 @@ from regretstop.optimizer import GPUCB, Direction
 from regretstop.rules import Rule, resolve_rule
 from regretstop.schedule import Schedule
 from regretstop.spaces import Space
+from regretstop.statement import Forecast, forecast
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,11 @@ class Result:
     certificates: tuple[Certificate, ...]
     history: tuple[Observation, ...]
     optimizer: GPUCB = field(repr=False, compare=False)
+
+    @property
+    def forecast(self) -> Forecast | None:
+        """How many more evaluations it would take until the bound is below ε; None after a stop, or without bounds."""
+        return forecast(self.certificates, own_points=True)
 
 
 def minimize(
@@ -95,6 +101,7 @@ class Replay:
         direction: "maximize" or "minimize".
         optimizer: The model with all of them, to draw what it knows.
         seconds: How long each evaluation took; empty where that is not known.
+        own_points: Whether `GPUCB` chose the points.
     """
 
     observations: tuple[Observation, ...]
@@ -102,6 +109,12 @@ class Replay:
     direction: Direction
     optimizer: GPUCB = field(repr=False, compare=False)
     seconds: tuple[float, ...] = ()
+    own_points: bool = False
+
+    @property
+    def forecast(self) -> Forecast | None:
+        """How many more evaluations it takes until the bound is below ε; None where it is, or nothing can be said."""
+        return forecast(self.certificates, own_points=self.own_points)
 
     @property
     def stop(self) -> int | None:
@@ -143,6 +156,7 @@ def replay(
     seconds: Sequence[float] = (),
     after_stop: Schedule | None = None,
     progress: Callable[[int], None] | None = None,
+    own_points: bool = False,
     **options: Any,
 ) -> Replay:
     """Ask a rule about a search that is over, as if it had been asked after every evaluation.
@@ -162,6 +176,7 @@ def replay(
             decided any more; in between the last certificate stands. It is asked about the last evaluation in any
             case. None for what the rule's own schedule says.
         progress: Called with the number of evaluations that have been replayed.
+        own_points: Whether `GPUCB` chose the points, which a forecast has to know.
         **options: Further arguments that GPUCB had in the search, such as beta and seed, on which certificates depend
             (0 unless it is given).
 
@@ -188,4 +203,4 @@ def replay(
         if progress is not None:
             progress(n)
     durations = tuple(seconds[i] for i in order) if seconds else ()
-    return Replay(tuple(ended), tuple(certificates), direction, optimizer, durations)
+    return Replay(tuple(ended), tuple(certificates), direction, optimizer, durations, own_points)

@@ -3,7 +3,7 @@
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
-from regretstop.statement import Guarantee, Statement
+from regretstop.statement import Forecast, Guarantee, ProbabilityLeft, Statement
 
 _QUANTITY = {
     "regret": "the regret of",
@@ -41,6 +41,24 @@ def summary(certificate: Statement) -> str:
         f"(delta = {certificate.delta:.4g}, guarantee: {certificate.guarantee}) {after}."
         + "".join(f" {sentence}" for sentence in (*_left(certificate, "epsilon"), *_expected(certificate)))
     )
+
+
+def standing(certificate: Statement, forecast: Forecast | None = None) -> str:
+    """Return in one short phrase where a search stands, for its progress.
+
+    Args:
+        certificate: The latest.
+        forecast: How many more evaluations it takes, if that is known.
+    """
+    shown = certificate.shown
+    if shown.guarantee == "none" or not math.isfinite(shown.bound):
+        return shown.reason
+    bound, epsilon = compared(shown.bound, shown.epsilon)
+    limit = "price" if shown.measure == "improvement per cost" else "ε"
+    said = f"bound {bound} {'<' if shown.bound < shown.epsilon else '≥'} {limit} = {epsilon}"
+    if shown.left is not None:
+        said += f", probability left {_probability(shown.left)}"
+    return said if forecast is None else f"{said}; {forecast}"
 
 
 def text(certificate: Statement) -> str:
@@ -148,13 +166,16 @@ def _left(certificate: Statement, epsilon: str) -> list[str]:
     left = certificate.left
     if left is None:
         return []
-    said = f"{left.probability:.2g} ({left.n_paths} posterior paths)"
-    if left.n_paths is None:
-        # An integral, and samples of the hyperparameters, are not known to more.
-        is_tiny = left.probability < _LEAST_COUNTED
-        said = f"below {_LEAST_COUNTED:g}" if is_tiny else f"at most {left.probability:.2g}"
-        said += ", by the local maxima that are expected"
+    how = "by the local maxima that are expected" if left.n_paths is None else f"({left.n_paths} posterior paths)"
+    said = f"{_probability(left)}{',' if left.n_paths is None else ''} {how}"
     return [f"Estimated probability that something better by more than {epsilon} remains: {said}."]
+
+
+def _probability(left: ProbabilityLeft) -> str:
+    if left.n_paths is not None:
+        return f"{left.probability:.2g}"
+    # An integral, and samples of the hyperparameters, are not known to more.
+    return f"below {_LEAST_COUNTED:g}" if left.probability < _LEAST_COUNTED else f"at most {left.probability:.2g}"
 
 
 def _expected(certificate: Statement) -> list[str]:

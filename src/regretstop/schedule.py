@@ -167,4 +167,6 @@ def _growing(number: int, ratio: float, fewest: int) -> Iterator[int]:
 
 
 EVERY_OBSERVATION = Every()
+# When people are told where a search stands: ten times in a hundred evaluations.
+PROGRESS = Geometric(10, 1.25)
 DEFAULT_SCHEDULE = Thinning()

@@ -1,5 +1,6 @@
-"""What a certificate states, as numbers: its typed parts, and the whole. `prose` has the words for it."""
+"""What a certificate states, as numbers, and what several forecast. `prose` has the words for it."""
 
+from regretstop.statement._forecast import Forecast, Said, forecast, forecast_after, said_by
 from regretstop.statement._parts import (
     Asked,
     Claim,
@@ -20,6 +21,7 @@ __all__ = [
     "Asked",
     "Claim",
     "DataSeen",
+    "Forecast",
     "GapClaim",
     "Guarantee",
     "MaximumBy",
@@ -29,5 +31,9 @@ __all__ = [
     "Noise",
     "ProbabilityLeft",
     "RiskSpent",
+    "Said",
     "Statement",
+    "forecast",
+    "forecast_after",
+    "said_by",
 ]

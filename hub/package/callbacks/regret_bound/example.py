@@ -1,6 +1,7 @@
 import optuna
 import optunahub
 
+
 module = optunahub.load_module(package="callbacks/regret_bound")
 
 

@@ -2,4 +2,5 @@
 
 from regretstop_optuna import GPUCBSampler
 
+
 __all__ = ["GPUCBSampler"]
