@@ -1,7 +1,8 @@
 """How far the bound is from ε along whole searches, to see whether forecasts of the stop hold.
 
-The default rule is asked after every evaluation, as a callback would, until it stops the search or the search is as long
-as it may get. Its bounds are kept. A forecast is a function of these, so that any can be made and judged afterwards.
+The default rule is asked after every evaluation, as a callback would, until it stops the search or the search is as
+long as it may get. Its bounds are kept. A forecast is a function of these, so that any can be made and judged
+afterwards.
 """
 
 import time

@@ -9,7 +9,19 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from benchmarks.records import RESULTS
-from benchmarks.sections import coverage, doubt, draws, misspecified, model_check, modes, paper, samplers, times, width
+from benchmarks.sections import (
+    coverage,
+    doubt,
+    draws,
+    forecast,
+    misspecified,
+    model_check,
+    modes,
+    paper,
+    samplers,
+    times,
+    width,
+)
 from benchmarks.sections.section import Section
 from benchmarks.tables import table
 
@@ -18,6 +30,7 @@ SECTIONS: tuple[Callable[[Path], Section | None], ...] = (
     doubt.section,
     draws.section,
     misspecified.section,
+    forecast.section,
     coverage.section,
     width.section,
     samplers.section,

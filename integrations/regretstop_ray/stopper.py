@@ -52,8 +52,9 @@ class RegretBoundStopper(Stopper, Callback):
     Where the search stands is in the results of every trial, for Tune's table and TensorBoard: the latest bound as
     "regret_bound", the probability that something better by more than ε remains as "regret_left", and about how many
     more trials it takes as "regret_trials_to_go", where that is in sight; and in the log, ten times in a hundred
-    trials. All certificates are written to `regret_bound.json` in the experiment's directory: by the searcher, or, beside another
-    one, if the stopper is among the callbacks. `certificate_of` reads them, and names the certified trial.
+    trials. All certificates are written to `regret_bound.json` in the experiment's directory: by the searcher, or,
+    beside another one, if the stopper is among the callbacks. `certificate_of` reads them, and names the certified
+    trial.
 
     Only trials at full length are observations. Without `max_t` these are the trials that end by themselves; once a
     scheduler or another criterion ends one, nothing is certified until `max_t` is declared.

@@ -136,7 +136,7 @@ def noise_remark(snapshot: Snapshot, posterior: Posterior, regret: RegretBound, 
     # The bound counts the noise as often as the model check says; what is named is the noise itself.
     return (
         f"; noise of deviation {snapshot.model.noise_std_of(posterior):.4g} alone keeps it there until about "
-        f"{needed:.0f} observations, so a larger ε, or less noise, is what would help"
+        f"{needed:.0f} observations: if it is as large as that, a larger ε, or less noise, is what would help"
     )
 
 
