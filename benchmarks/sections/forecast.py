@@ -30,12 +30,12 @@ def section(folder: Path) -> Section | None:
     return Section(
         title="Forecasts of the stop",
         result=_result(told),
-        asked=f"How often do the {LEVEL:.0%} intervals of `forecast` hold? Searches of the problems above by the default "
-        f"rule, up to {forecast.TRIALS} evaluations; forecasts after {', '.join(map(str, MOMENTS))} of them. The "
-        f"constants are those of {len(fit)} searches with even seeds; the table is of {told['search'].nunique()} with "
-        "odd ones. Every search counts as one. An interval is open above where the stop may well not be in sight, which "
-        f"reaches to {SIGHT} times as many evaluations more; *not in sight* says that it is not. Left out are forecasts "
-        "of which the record, that ended first, does not tell whether they held:",
+        asked=f"How often do the {LEVEL:.0%} intervals of `forecast` hold? Searches by the default rule on the "
+        f"problems above, up to {forecast.TRIALS} evaluations; forecasts after {', '.join(map(str, MOMENTS))} of them. "
+        f"The constants are those of {len(fit)} searches with even seeds; the table is of {told['search'].nunique()} with "
+        "odd ones. Every search counts as one. An interval is open above where the stop may well not be in sight, "
+        f"which reaches {SIGHT} times as far as the search has come; *not in sight* says that it is not. Left out are "
+        "forecasts of which the record, that ended first, does not tell whether they held:",
         shown=_shown(told),
         caption="Left: intervals that held, with Wilson's 95 % intervals, on the band from 70 to 90 %. Right: forecast "
         "and truth of searches that stopped",

@@ -38,7 +38,7 @@ def test_the_parts_are_not_negative_and_add_up_to_the_bound(rule: Rule, space: s
         assert parts is None
         return
     assert parts is not None
-    assert list(parts) == list(PARTS)
+    assert list(parts) == list(PARTS)[:4]
     assert min(parts.values()) >= 0.0
     assert math.fsum(parts.values()) == pytest.approx(certificate.bound)
 
@@ -81,12 +81,27 @@ def test_a_search_of_noise_alone_is_held_up_by_noise() -> None:
 
 def test_what_does_not_say_what_it_is_made_of() -> None:
     assert parts_of(certified(PRB(0.1))) is None
-    assert parts_of(certified(UCBbr(0.1), beta="calibrated")) is None
     assert parts_of(UCBbr(0.1).undecided("too few")) is None
     with pytest.raises(ValueError, match="no certificate of PRB says what its bound is made of"):
         bound_parts_of([0], [certified(PRB(0.1))])
     with pytest.raises(ValueError, match="no certificate says"):
         bound_parts_of([], [])
+
+
+def test_a_counted_bound_is_hills_and_the_doubt_in_estimated_hyperparameters() -> None:
+    hills = certified(UCBbr(1e-3), beta="calibrated")
+    assert parts_of(hills) == {"hills": hills.bound, "doubt": 0.0}
+    terms = {"counted": 0.05, "two_deviations": 0.3}
+    doubted = replace(hills, claim=replace(hills.claim, bound=0.3, terms=terms))
+    assert parts_of(doubted) == {"hills": 0.05, "doubt": pytest.approx(0.25)}
+    passed = replace(hills, claim=replace(hills.claim, bound=0.05, terms={**terms, "two_deviations": 0.02}))
+    assert parts_of(passed) == {"hills": 0.05, "doubt": 0.0}
+    both = bound_parts_of([0, 1, 2, 3], [None, hills, doubted, certified(RULES[0])])
+    assert set(both.parts) == set(PARTS)
+    assert [math.fsum(sizes) for sizes in list(zip(*both.parts.values(), strict=True))[1:]] == pytest.approx(
+        [hills.bound, 0.3, certified(RULES[0]).bound]
+    )
+    assert len(draw_plotly.bound_parts(both).data) == len(draw_matplotlib.bound_parts(both).containers) == len(PARTS)
 
 
 def test_both_backends_draw_shares_of_the_bound() -> None:

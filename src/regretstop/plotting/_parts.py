@@ -12,6 +12,8 @@ PARTS: Mapping[str, str] = {
     "confidence": "confidence: by how much the trial itself may be worse than it looks",
     "noise": "noise: what stays, however the evaluations are placed",
     "grid": "grid: what may lie between the points of the proof's grid",
+    "hills": "hills: what may be better, by the local maxima that are expected",
+    "doubt": "doubt: what √β = 2 leaves open beyond that",
 }
 
 
@@ -21,8 +23,8 @@ class BoundParts:
 
     Attributes:
         trials: Trial numbers, in order.
-        parts: For each part, by its name in `PARTS`, its size after each of the trials, in the objective's units; NaN
-            where there is no bound. They add up to the bound.
+        parts: For each part that there is, by its name in `PARTS`, its size after each of the trials, in the
+            objective's units; NaN where there is no bound. They add up to the bound.
         epsilon: ε of the rule.
         rule: Name of the rule.
         objective: What the objective's values are, for the legend.
@@ -60,9 +62,17 @@ def parts_of(certificate: Certificate) -> dict[str, float] | None:
         grid         t^(−s), or h
         exploration  what is left
 
+    A bound that is counted does not add up widths, which leaves two parts:
+
+        hills        the level above which no more than δ local maxima are expected
+        doubt        by how much the paper's experiment is above it, which estimated hyperparameters have to pass, too
+
     Returns:
         By their names in `PARTS`; None where the bound is infinite, or its rule does not say what it is made of.
     """
+    if "counted" in certificate.terms and math.isfinite(certificate.bound):
+        hills = min(float(certificate.terms["counted"]), certificate.bound)
+        return {"hills": hills, "doubt": certificate.bound - hills}
     names = ("sqrt_alpha", "sqrt_eta", "posterior_std", "std_floor", "grid_error")
     if not math.isfinite(certificate.bound) or any(name not in certificate.terms for name in names):
         return None
@@ -94,12 +104,12 @@ def bound_parts_of(
     if last is None or not any(found):
         rule = "" if last is None else f" of {last.rule}"
         raise ValueError(
-            f"no certificate{rule} says what its bound is made of: a finite bound of UCBbr or OptimalityGap does, but "
-            "with beta='calibrated', which counts what is left as a whole"
+            f"no certificate{rule} says what its bound is made of: a finite bound of UCBbr or OptimalityGap does"
         )
+    names = [name for name in PARTS if any(parts is not None and name in parts for parts in found)]
     return BoundParts(
         trials=trials,
-        parts={name: [math.nan if parts is None else parts[name] for parts in found] for name in PARTS},
+        parts={name: [math.nan if parts is None else parts.get(name, 0.0) for parts in found] for name in names},
         epsilon=last.epsilon,
         rule=last.rule,
         objective=objective,

@@ -6,10 +6,20 @@ from collections.abc import Sequence
 from regretstop.plotting._history import BoundHistory
 from regretstop.plotting._theme import Colours
 
+# The pattern of each part of a bound, by its name: what differs in colour differs in that, too.
+PATTERNS = {"exploration": "", "confidence": "/", "noise": "x", "grid": ".", "hills": "", "doubt": "/"}
 
-def part_colours(colours: Colours) -> tuple[str, ...]:
-    """Return the colour of each part of a bound."""
-    return colours.bound, colours.best, colours.noise, colours.gap
+
+def part_colours(colours: Colours) -> dict[str, str]:
+    """Return the colour of each part of a bound, by its name."""
+    return {
+        "exploration": colours.bound,
+        "confidence": colours.best,
+        "noise": colours.noise,
+        "grid": colours.gap,
+        "hills": colours.bound,
+        "doubt": colours.best,
+    }
 
 
 def check_left(history: BoundHistory) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 from regretstop.plotting._history import BoundHistory
 from regretstop.plotting._matplotlib import add_legend, new_axes, text
 from regretstop.plotting._optimum_matplotlib import optimum
-from regretstop.plotting._parts import PARTS, BoundParts
-from regretstop.plotting._shared import check_left, finite, part_colours
+from regretstop.plotting._parts import BoundParts
+from regretstop.plotting._shared import PATTERNS, check_left, finite, part_colours
 from regretstop.plotting._theme import Colours, Theme, colours_of
 
 if TYPE_CHECKING:
@@ -83,7 +83,8 @@ def bound_parts(parts: BoundParts, ax: "Axes | None" = None, theme: Theme = "lig
     ax = new_axes(colours) if ax is None else ax
     trials, below = np.array(parts.trials, dtype=np.float64), np.zeros(len(parts.trials))
     shares = parts.shares
-    for name, colour, hatch in zip(PARTS, part_colours(colours), ("", "//", "xx", ".."), strict=True):
+    for name in parts.parts:
+        colour, hatch = part_colours(colours)[name], 2 * PATTERNS[name]
         heights = np.nan_to_num(np.array(shares[name], dtype=np.float64))
         look: dict[str, Any] = {"color": colour, "edgecolor": colours.ground, "linewidth": 0.0, "hatch": hatch}
         ax.bar(trials, heights, bottom=below, width=1.0, label=parts.words(name), **look)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from regretstop.plotting._history import BoundHistory
 from regretstop.plotting._optimum_plotly import optimum
-from regretstop.plotting._parts import PARTS, BoundParts
+from regretstop.plotting._parts import BoundParts
 from regretstop.plotting._plotly import lay_out, named_line, text
-from regretstop.plotting._shared import check_left, finite, part_colours
+from regretstop.plotting._shared import PATTERNS, check_left, finite, part_colours
 from regretstop.plotting._theme import Colours, Theme, colours_of
 
 if TYPE_CHECKING:
@@ -120,15 +120,19 @@ def bound_parts(parts: BoundParts, theme: Theme = "light") -> "Figure":
     colours = colours_of(theme)
     figure = Figure()
     shares = parts.shares
-    for name, colour, pattern in zip(PARTS, part_colours(colours), ("", "/", "x", "."), strict=True):
+    for name, sizes in parts.parts.items():
         figure.add_trace(
             Bar(
                 x=list(parts.trials),
                 y=shares[name],
-                customdata=list(parts.parts[name]),
+                customdata=list(sizes),
                 hovertemplate=f"{name}: %{{y:.0%}}, %{{customdata:.4g}}<extra></extra>",
                 name=parts.words(name),
-                marker={"color": colour, "line": {"width": 0}, "pattern": {"shape": pattern, "solidity": 0.2}},
+                marker={
+                    "color": part_colours(colours)[name],
+                    "line": {"width": 0},
+                    "pattern": {"shape": PATTERNS[name], "solidity": 0.2},
+                },
             )
         )
     lay_out(figure, colours)
