@@ -56,6 +56,7 @@ def main() -> None:
     pictures: dict[str, Callable[[Theme], Any]] = {
         "regret_bound": lambda theme: plot_regret_bound(tuned, theme=theme).figure,
         "probability_left": lambda theme: plot_probability_left(tuned, theme=theme).figure,
+        "counted_parts": lambda theme: plot_bound_parts(tuned, theme=theme).figure,
         "bound_parts": lambda theme: plot_bound_parts(parted, theme=theme).figure,
         "optimum_line": lambda theme: plot_optimum(line, theme=theme),
         "optimum_map": lambda theme: plot_optimum(plane, theme=theme),

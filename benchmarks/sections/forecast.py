@@ -32,8 +32,8 @@ def section(folder: Path) -> Section | None:
         result=_result(told),
         asked=f"How often do the {LEVEL:.0%} intervals of `forecast` hold? Searches by the default rule on the "
         f"problems above, up to {forecast.TRIALS} evaluations; forecasts after {', '.join(map(str, MOMENTS))} of them. "
-        f"The constants are those of {len(fit)} searches with even seeds; the table is of {told['search'].nunique()} with "
-        "odd ones. Every search counts as one. An interval is open above where the stop may well not be in sight, "
+        f"The constants are those of {len(fit)} searches with even seeds; the table is of {told['search'].nunique()} "
+        "with odd ones. Every search counts as one. An interval is open above where the stop may well not be in sight, "
         f"which reaches {SIGHT} times as far as the search has come; *not in sight* says that it is not. Left out are "
         "forecasts of which the record, that ended first, does not tell whether they held:",
         shown=_shown(told),

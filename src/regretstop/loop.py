@@ -113,8 +113,8 @@ class Replay:
 
     @property
     def forecast(self) -> Forecast | None:
-        """How many more evaluations it takes until the bound is below ε; None where it is, or nothing can be said."""
-        return forecast(self.certificates, own_points=self.own_points)
+        """How many more evaluations it takes until the bound is below ε; None after a stop, or without bounds."""
+        return None if self.stop is not None else forecast(self.certificates, own_points=self.own_points)
 
     @property
     def stop(self) -> int | None:

@@ -108,7 +108,12 @@ def test_a_search_that_would_not_have_stopped(answer: Answer) -> None:
     rows = dict(Answer(answer.search, never, found).rows())
     assert rows["It would have stopped"].startswith("never")
     assert "That would have saved" not in rows
-    assert Answer(answer.search, never, found).to_dict()["stop"] is None
+    said = Answer(answer.search, never, found).to_dict()
+    assert said["stop"] is None
+    assert found.forecast is not None
+    assert rows["It would take"] == str(found.forecast)
+    assert said["forecast"] == json.loads(json.dumps(said["forecast"])) == found.forecast.to_dict()
+    assert answer.to_dict()["forecast"] is None  # it has stopped
 
 
 def test_a_stop_that_was_false_is_called_so(answer: Answer) -> None:

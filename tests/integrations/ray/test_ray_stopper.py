@@ -14,7 +14,7 @@ from regretstop_ray import GPUCBSearch, RegretBoundStopper, certificate_of
 from regretstop_ray.matplotlib import plot_regret_bound as plot_matplotlib
 from regretstop_ray.plot import bound_history, plot_regret_bound
 
-from regretstop import GPUCB, GaussianProcess, Observation, OptimalityGap, UCBbr
+from regretstop import GPUCB, Certificate, GaussianProcess, Observation, OptimalityGap, UCBbr, forecast
 from tests.integrations.ray.objectives import EPSILON, space, value
 from tests.integrations.ray.test_ray_search import result, run, searcher
 
@@ -132,6 +132,29 @@ def test_drain_ends_the_search_and_not_the_trials():
 def test_it_finds_the_searcher_in_its_wrappers(wrap):
     search = searcher()
     assert RegretBoundStopper(wrap(search), epsilon=0.1).log is search.log
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_where_it_stands_is_in_the_results_and_now_and_then_in_the_log(alone, log):
+    search = searcher()
+    stopper = RegretBoundStopper(**ALONE, epsilon=1e-9) if alone else RegretBoundStopper(search, epsilon=1e-9)
+    for i in range(10):
+        if alone:
+            (config,) = configs(10)[i : i + 1]
+            stopper(f"trial-{i}", nested(config, value(config)))
+        else:
+            run(search, 1, first=i)
+        assert not stopper.stop_all()
+    certificates = [Certificate.from_dict(each) for each in stopper.log.certificates.values()]
+    assert stopper.forecast == forecast(certificates, own_points=not alone) is not None
+    assert stopper.is_alone is alone
+    (line,) = log.at(logging.INFO)
+    assert line.startswith("UCBbr after 10 trials: bound ")
+    assert line.endswith(str(stopper.forecast))
+    reported = nested(configs(1)[0], 1.0) | {"done": False}
+    stopper("another", reported)
+    assert reported["regret_left"] == certificates[-1].left.probability
+    assert reported.get("regret_trials_to_go") == stopper.forecast.median
 
 
 def test_the_bound_stands_in_the_results_once_there_is_one():

@@ -8,7 +8,7 @@ import pytest
 from regretstop_skopt import RegretBoundStopper
 from skopt import Optimizer, forest_minimize, gp_minimize
 
-from regretstop import GPUCB, Float, GaussianProcess, Matern52, OptimalityGap, Space, UCBbr
+from regretstop import GPUCB, Float, GaussianProcess, Matern52, OptimalityGap, Space, UCBbr, forecast
 from tests.integrations.skopt.objectives import REPEATED, bowl, parabola, random_points, sampler, table, told
 
 pytestmark = pytest.mark.filterwarnings(REPEATED)
@@ -63,6 +63,21 @@ def test_it_ends_a_search_and_says_so_once(minimizer, caplog):
     assert record.levelno == logging.INFO
     assert f"trial {certificate.incumbent} " in record.getMessage()
     assert f"after {n} evaluations" in record.getMessage()
+
+
+def test_where_a_search_stands_is_in_the_log_now_and_then_and_printed_where_that_is_wanted(caplog, capsys):
+    caplog.set_level(logging.INFO, logger="regretstop_skopt")
+    stopper = RegretBoundStopper(epsilon=1e-6, verbose=True)
+    assert stopper.forecast is None
+    gp_minimize(bowl, [(-2.0, 2.0), (-2.0, 2.0)], n_calls=10, n_initial_points=10, callback=stopper, random_state=0)
+    assert stopper.forecast == forecast(stopper.certificates, own_points=False) is not None
+    (line,) = caplog.messages
+    assert line.startswith("UCBbr after 10 evaluations: bound ")
+    assert line.endswith(str(stopper.forecast))
+    printed = capsys.readouterr().out.splitlines()
+    assert len(printed) == 10
+    assert "too few observations" in printed[0]
+    assert printed[-1] == line
 
 
 def test_the_default_rule_is_the_papers_and_a_rule_overrides_the_numbers():
