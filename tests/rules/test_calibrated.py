@@ -19,8 +19,11 @@ from regretstop import (
     Space,
     UCBbr,
 )
+from regretstop.bound import ledger_for
 from regretstop.gap import counted_gap
 from regretstop.model import Kernel, SquaredExponential
+from regretstop.rules._query import regret_of_noise, two_deviations
+from regretstop.snapshot import std_floor
 from tests.draws import FourierDraws
 from tests.histories import SPACES, declared, estimated, random_history
 from tests.model.test_own_surrogate import Unknown
@@ -111,6 +114,36 @@ def test_the_count_at_the_mode_ends_no_search_alone() -> None:
     assert both.bound == both.optimality_gap
     far = optimizer.certificate(UCBbr(0.5 * counted))  # nobody asks it
     assert "two_deviations" not in far.terms
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_noise_that_alone_keeps_the_experiment_open_is_named(seed: int) -> None:
+    """However the points are placed: the experiment's bound is no less at any query than at the floor."""
+    history = random_history(SQUARE, 20, seed=seed)
+    surrogate = GaussianProcess(noise_std=0.5)
+    snapshot = history.told(beta="calibrated", surrogate=surrogate).snapshot()
+    ledger = ledger_for(SQUARE, 0.05, 10.0, simultaneous=True)
+    (posterior,), scale = snapshot.model.posteriors, snapshot.model.scale
+    of_noise = regret_of_noise(snapshot, ledger)
+    least = of_noise.value * posterior.prior_std * scale
+    assert all(0.0 < least <= two_deviations(snapshot, ledger, trial) for trial in range(0, 20, 5))
+    # The rest of it is the grid's.
+    widths = of_noise.sqrt_alpha + of_noise.sqrt_eta
+    assert widths * std_floor(posterior, 20) * scale <= least
+    said = UCBbr(0.1).assess(snapshot)
+    needed = (widths * 0.5 / 0.1) ** 2 * snapshot.model.report().inflation ** 2
+    assert said.terms["noise_needs"] == pytest.approx(needed)
+    assert f"noise of deviation 0.5 alone keeps it there until about {needed:.0f} observations" in said.reason
+    assert "noise" not in UCBbr(50.0).assess(snapshot).reason
+
+
+def test_where_the_count_alone_decides_no_noise_keeps_it_up() -> None:
+    history = random_history(SQUARE, 20, seed=3)
+    for options in (declared(SQUARE, noise_std=0.5), estimated(hyperparameters="posterior")):
+        said = history.told(beta="calibrated", **options).certificate(UCBbr(0.01))
+        assert not said.stop
+        assert "noise of" not in said.reason
+        assert "noise_needs" not in said.terms
 
 
 def test_values_that_differ_by_less_than_epsilon_say_nothing_yet() -> None:
