@@ -2,7 +2,7 @@
 
 Each job was evaluated at 2,000 points: half of them all over the space, half near the best of those before. An ensemble
 of trees on them is the job that is searched, as in HPOBench and YAHPO: its optimum is known, and an evaluation is free.
-The noise is that of repeated evaluations.
+The noise is that of repeated evaluations; as that of a share of hits, its variance falls with what is left to the best.
 """
 
 import zlib
@@ -75,10 +75,22 @@ def table(name: str, path: Path = PATH) -> tuple[NDArray[np.float64], NDArray[np
     return points, np.array([s for each in records for s in each["scores"]])
 
 
-def noise_std(name: str, path: Path = PATH) -> float:
-    """Return the deviation of a score about its mean, from pairs: of these it is √½ of the difference."""
+@cache
+def relative_noise(name: str, path: Path = PATH) -> float:
+    """Return s of the deviation s √(distance to the best possible value) of a score, from pairs of evaluations."""
+    best = JOBS[name].best_possible
     pairs = [(a, b) for r in read(path) if r["job"] == name for a, b in zip(r["scores"], r["again"], strict=False)]
-    return float(np.sqrt(0.5 * np.mean([(a - b) ** 2 for a, b in pairs])))
+    shares = [0.5 * (a - b) ** 2 / max(abs(best - 0.5 * (a + b)), 1e-12) for a, b in pairs]
+    return float(np.sqrt(np.mean(shares)))
+
+
+def observed(name: str, value: float, rng: np.random.Generator) -> float:
+    """Return a noisy score; none is better than the best possible one."""
+    job = JOBS[name]
+    sign = 1.0 if job.direction == "maximize" else -1.0
+    left = abs(job.best_possible - value)
+    score = value + relative_noise(name) * np.sqrt(left) * rng.standard_normal()
+    return float(sign * min(sign * score, sign * job.best_possible))
 
 
 @cache
@@ -88,7 +100,6 @@ def problem(name: str) -> Problem:
     points, scores = table(name)
     predict = _fitted(points, scores, job)
     sign = 1.0 if job.direction == "maximize" else -1.0
-    deviation = noise_std(name)
     untuned = float(np.median(scores[:_BATCH]))
     epsilon = 0.01 if job.direction == "maximize" else 0.01 * untuned
     return Problem(
@@ -97,7 +108,6 @@ def problem(name: str) -> Problem:
         sign * _highest(job, points, lambda x: sign * predict(x)),
         (epsilon,),
         direction=job.direction,
-        noise=lambda rng: float(rng.normal(0.0, deviation)),
     )
 
 
