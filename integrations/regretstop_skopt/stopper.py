@@ -58,6 +58,8 @@ class RegretBoundStopper:
         surrogate: The model, by default a `regretstop.GaussianProcess` with everything estimated. Declared lengthscales
             belong to the dimensions that vary, in the order of `result.space` (alphabetical for `BayesSearchCV`), and a
             declared mean is that of what is minimised.
+        best_possible: The least value that the objective could ever have, as scikit-optimize holds it: 0.0 for a loss,
+            and -1.0 for the accuracy of a `BayesSearchCV`; see `regretstop.GPUCB`.
         verbose: Whether to print where the search stands.
 
     Raises:
@@ -71,12 +73,14 @@ class RegretBoundStopper:
         rule: Rule | None = None,
         *,
         surrogate: Surrogate | None = None,
+        best_possible: float | None = None,
         verbose: bool = False,
     ) -> None:
         self._rule = resolve_rule(epsilon, delta, rule)
         self._verbose = verbose
         self._options: dict[str, Any] = {
             "surrogate": surrogate,
+            "best_possible": best_possible,
             "seed": 0,  # the same data give the same certificate; the search's own generator is never touched
         }
         check_search(**self._options)

@@ -52,7 +52,7 @@ class LedgerRule(Rule):
             return self._obstructed(snapshot, nothing_known)
         ledger = RiskLedger(self.delta, math.inf, self.simultaneous)
         found = counted_gap(snapshot, ledger.risk_of(snapshot.test), self.tolerance)
-        bound = found.bound * snapshot.model.scale
+        bound = found.bound
         terms = {"counted": bound, "left_error": found.left_error, "n_places": found.n_places}
         reason = ""
         # The likeliest hyperparameters are surer of themselves than the few values that they come from allow: a search
@@ -67,7 +67,7 @@ class LedgerRule(Rule):
                 )
         is_open = self.tolerance <= bound < math.inf
         if is_open and snapshot.model.is_at_mode and snapshot.data.plateau is None:  # whose edge can look like noise
-            of_noise = snapshot.model.posteriors[0], regret_of_noise(snapshot, shared), self.tolerance
+            of_noise = snapshot.model.posteriors[0], regret_of_noise(snapshot, shared), self.tolerance, found.incumbent
             terms["noise_needs"] = noise_needs(snapshot, *of_noise)
             reason = (reason or verdict(bound, self.tolerance)) + noise_remark(snapshot, *of_noise)
         return self._certificate(

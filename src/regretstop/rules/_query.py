@@ -17,7 +17,7 @@ from regretstop.bound import (
     slopes_of,
     theory_sqrt_beta,
 )
-from regretstop.model import Posterior
+from regretstop.model import Posterior, Units
 from regretstop.search import Maximizer, Maximum, UpperConfidenceBound
 from regretstop.snapshot import Beta, Snapshot, std_floor
 
@@ -38,14 +38,18 @@ class QueryBound:
         # An infinite width means an infinite bound; any finite one then serves to name a trial, such as the default √β.
         return mean - (self.regret.sqrt_eta if math.isfinite(self.regret.sqrt_eta) else 2.0) * std
 
-    def bounds(self, mean: Array, std: Array) -> Array:
-        """Return the bound handed on to each of the trials with these posterior means and deviations."""
+    def regrets(self, mean: Array, std: Array, units: Units) -> Array:
+        """Return the bound handed on to each of the trials with these posterior means and deviations, shape (n,).
+
+        Standardised, f* is at most the trial's lower confidence bound plus that.
+        """
         if not math.isfinite(self.regret.value):
             return np.full(len(mean), math.inf)
         width = self.regret.sqrt_eta
         # c_t + max(0, LCB(x_t) − LCB(x̂)): docs/theory.md, The paper's bound
         lacking = (self.query.mean - width * self.query.std) - (mean - width * std)
-        return self.posterior.prior_std * self.regret.value + np.maximum(lacking, 0.0)
+        gaps = self.posterior.prior_std * self.regret.value + np.maximum(lacking, 0.0)
+        return units.gain(mean - width * std, gaps)
 
 
 @dataclass(frozen=True)
@@ -128,26 +132,27 @@ def _least(theorems: Sequence[Theorem], posterior_std: float, width: float) -> R
     return min((theorem.bound(posterior_std, width) for theorem in theorems), key=lambda bound: bound.value)
 
 
-def noise_remark(snapshot: Snapshot, posterior: Posterior, regret: RegretBound, epsilon: float) -> str:
+def noise_remark(snapshot: Snapshot, posterior: Posterior, regret: RegretBound, epsilon: float, incumbent: int) -> str:
     """Return a remark if the noise alone keeps the bound above ε, however good the sampling; else nothing."""
-    needed = noise_needs(snapshot, posterior, regret, epsilon)
+    needed = noise_needs(snapshot, posterior, regret, epsilon, incumbent)
     if not math.isfinite(needed) or needed <= snapshot.data.n_observations:
         return ""
     # The bound counts the noise as often as the model check says; what is named is the noise itself.
+    noise_std = snapshot.model.noise_std_of(posterior, snapshot.mean_of(incumbent))
     return (
-        f"; noise of deviation {snapshot.model.noise_std_of(posterior):.4g} alone keeps it there until about "
-        f"{needed:.0f} observations: if it is as large as that, a larger ε, or less noise, is what would help"
+        f"; noise of deviation {noise_std:.4g} alone keeps it there until about {needed:.0f} observations: if it is as "
+        "large as that, a larger ε, or less noise, is what would help"
     )
 
 
-def noise_needs(snapshot: Snapshot, posterior: Posterior, regret: RegretBound, epsilon: float) -> float:
+def noise_needs(snapshot: Snapshot, posterior: Posterior, regret: RegretBound, epsilon: float, incumbent: int) -> float:
     """Return about how many observations it takes until the noise alone leaves the bound below ε.
 
     With σ(x_t) at the floor, about σ/√n, the paper's eq. (12) is (√α + √η) σ/√n + t^(−s): not below ε before there are
-    ((√α + √η) σ/ε)² observations.
+    ((√α + √η) σ/ε)² observations, with ε in standardised units at the trial that is certified.
     """
-    noise_std = posterior.noise_std * snapshot.model.scale
-    ratio = (regret.sqrt_alpha + regret.sqrt_eta) * noise_std / epsilon
+    gap = snapshot.model.units.gap(snapshot.mean_of(incumbent), epsilon)
+    ratio = (regret.sqrt_alpha + regret.sqrt_eta) * posterior.noise_std / gap
     return ratio * ratio  # not **, which raises where this overflows to infinity
 
 
@@ -161,8 +166,7 @@ def two_deviations(snapshot: Snapshot, ledger: RiskLedger, incumbent: int) -> fl
     """
     trial = snapshot.data.points[incumbent : incumbent + 1]
     found = _experiment(snapshot, ledger).under_all()
-    worst = max(float(each.bounds(*each.posterior.mean_std(trial))[0]) for each in found)
-    return worst * snapshot.model.scale
+    return max(float(each.regrets(*each.posterior.mean_std(trial), snapshot.model.units)[0]) for each in found)
 
 
 def regret_of_noise(snapshot: Snapshot, ledger: RiskLedger) -> RegretBound:
