@@ -17,6 +17,8 @@ from regretstop.statement._forecast import LEVEL, SIGHT, forecast_from
 
 _POINTS = {"GPUCB": "default points", "TPE": "points of TPE"}
 _PROMISED = (70, 90)
+_EARLY = 20
+_LEVEL = f"{100 * LEVEL:.0f} %"
 
 
 def section(folder: Path) -> Section | None:
@@ -30,17 +32,18 @@ def section(folder: Path) -> Section | None:
     return Section(
         title="Forecasts of the stop",
         result=_result(told),
-        asked=f"How often do the {LEVEL:.0%} intervals of `forecast` hold? Searches by the default rule on the "
-        f"problems above, up to {forecast.TRIALS} evaluations; forecasts after {', '.join(map(str, MOMENTS))} of them. "
-        f"The constants are those of {len(fit)} searches with even seeds; the table is of {told['search'].nunique()} "
-        "with odd ones. Every search counts as one. An interval is open above where the stop may well not be in sight, "
+        asked=f"How often do the {_LEVEL} intervals of `forecast` hold? Searches by the default rule on the problems "
+        f"above, up to {forecast.TRIALS} evaluations; forecasts after {', '.join(map(str, MOMENTS))} of them. The "
+        f"constants are those of {len(fit)} searches with even seeds; the table is of {told['search'].nunique()} with "
+        "odd ones. Every search counts as one. An interval is open above where the stop may well not be in sight, "
         f"which reaches {SIGHT} times as far as the search has come; *not in sight* says that it is not. Left out are "
-        "forecasts of which the record, that ended first, does not tell whether they held:",
+        "forecasts of which the record does not tell; none of these had failed when it ended, so the shares are too "
+        "small if anything:",
         shown=_shown(told),
         caption="Left: intervals that held, with Wilson's 95 % intervals, on the band from 70 to 90 %. Right: forecast "
         "and truth of searches that stopped",
         draw=lambda figure: _draw(figure, told),
-        found=(_others(by_problem), _without_left(fit, confirm)),
+        found=(_others(by_problem), _without_left(fit, confirm), _noise(records)),
         tables={"forecast": _table(told), "forecast-problems": by_problem},
     )
 
@@ -120,7 +123,7 @@ def _result(told: pd.DataFrame) -> str:
     share, n = share_held(told)
     parts = [f"{100 * share_held(part)[0]:.0f} % with {points}" for points, part in told.groupby("points")]
     return (
-        f"**Forecasts of the stop:** the {LEVEL:.0%} intervals held in {100 * share:.0f} % of {n} searches that their "
+        f"**Forecasts of the stop:** the {_LEVEL} intervals held in {100 * share:.0f} % of {n} searches that their "
         f"constants were not fitted to ({', '.join(parts)})."
     )
 
@@ -143,6 +146,24 @@ def _without_left(fit: Sequence[Record], confirm: Sequence[Record]) -> str:
         f"{with_left:.2f}; without the probability left, so by the bound alone, {without:.2f}; without the bound "
         f"{nothing:.2f}. Continuations simulated on posterior paths were not tried: each costs as much as the rest of "
         "the search itself, and an interval takes dozens."
+    )
+
+
+def _noise(records: Sequence[Record]) -> str:
+    """Return how often fitted noise was a reason not to stop, and the search stopped."""
+    known: list[bool] = []
+    for record in records:
+        ends = record["n"][-1]
+        for n in MOMENTS:
+            farthest = (1 + SIGHT) * n
+            needs = record["noise needs"][n - 1] if _EARLY <= n < ends else None
+            if needs is not None and needs > farthest and (record["stop"] is not None or ends >= farthest):
+                known.append(record["stop"] is not None and record["stop"] <= farthest)
+    return (
+        f"**Noise** is no forecast. At {len(known)} moments from {_EARLY} evaluations on the fitted noise alone was to "
+        "keep the bound above ε for longer than is in sight, and it is known what became of it: "
+        f"{sum(known)} times the search stopped within sight. Noise is overestimated where data are few, or the "
+        "objective is rough. So it is called the reason only where a stop is not in sight anyway."
     )
 
 

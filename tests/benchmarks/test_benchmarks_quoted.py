@@ -43,6 +43,19 @@ def test_the_guide_has_the_default_with_an_unknown_kernel() -> None:
         assert f"| {name} | {part['searches'].iloc[0]} | {cells} |" in lines
 
 
+def test_the_guide_says_how_often_forecasts_held() -> None:
+    found = counts_of("forecast", after="all").set_index("points")
+    held = {points: f"{row['held %']:.0f} %" for points, row in found.iterrows()}
+    assert f"In {found.loc['all', 'searches']} searches that its constants were not fitted to" in said(GUIDE)
+    assert (
+        f"held in {held['all']}: {held['default points']} at default points, {held['points of TPE']} at those of TPE"
+    ) in said(GUIDE)
+    assert f"{found.loc['all', 'open above %']:.0f} % were open above" in said(GUIDE)
+    of_problems = counts_of("forecast-problems")["held %"]
+    assert f"by problem they held in {of_problems.min():.0f} to {of_problems.max():.0f} %" in said(GUIDE)
+    assert 70.0 <= found.loc["all", "held %"] <= 90.0
+
+
 def test_the_guide_and_the_theory_have_what_was_held_back() -> None:
     (line,) = [line for line in report_text().splitlines() if line.startswith("**Stops held back**")]
     counted, sampled = (re.findall(r"(\d+) right ones .*? and (\d+) false ones", part)[0] for part in line.split("; "))

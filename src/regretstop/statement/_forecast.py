@@ -44,9 +44,9 @@ class Weights(NamedTuple):
 
 
 # a, b and τ.
-STOPPING = Weights(4.9, -1.63, -0.333, -0.192, 1.53)
-DURATION = Weights(2, 0.541, 0.0948, 0.281, -0.768)
-SPREAD = 0.775
+STOPPING = Weights(5.83, -1.74, -0.432, -0.212, 1.02)
+DURATION = Weights(2.25, 0.492, 0.141, 0.266, -1.01)
+SPREAD = 0.779
 
 
 class Said(NamedTuple):
@@ -135,8 +135,8 @@ def forecast_after(trail: Iterable[Said], now: Statement, *, own_points: bool) -
     x = weights_of([known[n] for n in sorted(known)], shown.epsilon, own_points=own_points)
     sight = SIGHT * latest.n
     found = forecast_from(x, sight)
-    # Fitted noise is too often too large to be more than the reason: half of the searches that it was to keep from
-    # stopping within sight, after 20 evaluations or more, did stop.
+    # Fitted noise is too often too large to be more than the reason: many searches that it was to keep from stopping
+    # within sight did stop (benchmarks/RESULTS.md).
     needs = shown.terms.get("noise_needs", 0)
     is_noise = not found.is_in_sight and isinstance(needs, int | float) and needs > latest.n + sight
     return replace(found, reason="noise") if is_noise else found
