@@ -145,7 +145,7 @@ def forecast_after(trail: Iterable[Said], now: Statement, *, own_points: bool) -
 def weights_of(known: Sequence[Said], epsilon: float, *, own_points: bool) -> Weights:
     """Return x, for tests with finite bounds, at least three."""
     latest = known[-1]
-    excess = sorted(math.log(max(said.bound, epsilon) / epsilon) for said in known[-3:])[1]
+    excess = sorted(math.log(max(said.bound, epsilon)) - math.log(epsilon) for said in known[-3:])[1]
     left = 1.0 if latest.left is None else max(latest.left, _LEAST_LEFT)
     return Weights(1.0, math.log(latest.n), excess, math.log(left), float(own_points))
 
