@@ -89,7 +89,9 @@ def test_a_call_between_two_tests_fits_and_writes_nothing_and_reads_a_few_times(
     assert surrogate.fits == tests
     assert wrote == [1, 2, *tests]
     assert max(reads) <= (1, 3)
-    assert len(set(reads[10:])) == 1
+    # Once more where the log says where the study stands.
+    assert set(reads[10:]) == {(1, 2), (1, 3)}
+    assert reads[10:].count((1, 3)) <= 8
 
 
 def test_a_call_looks_at_new_trials_only():
