@@ -80,7 +80,7 @@ def test_values_that_bend_are_warped_strongly_and_others_are_not() -> None:
     straight = np.log(1.0 - bent)  # smooth with a noise that is the same everywhere
     weak = model.warp(points, -straight, categories=categories, best=8.0)
     assert weak is not None
-    assert strong.shift < 0.2 * np.median(1.0 - bent[:8])
+    assert strong.shift == pytest.approx(0.3 * np.median(1.0 - bent[:8]))
     assert weak.shift > 0.9 * np.median(8.0 + straight[:8])
     # In other units it is the same warp, and up to twice as many data it stays.
     scaled = model.warp(points, 1000.0 * bent, categories=categories, best=1000.0)
