@@ -17,7 +17,7 @@ from regretstop_optuna.sampler import GPUCBSampler
 def forecast_of(study: Study) -> Forecast | None:
     """Return how many more trials it takes until the bound is below ε, as past searches went on.
 
-        print(forecast_of(study))  # about 12 more evaluations (80%: 5 to 30)
+        print(forecast_of(study))  # about 12 more evaluations, with 80% 5 to 30
 
     It is about the rule that was asked last, and from what the study holds: `RegretBoundCallback` and `should_stop`
     store it.
