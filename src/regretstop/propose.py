@@ -9,11 +9,11 @@ import numpy as np
 from regretstop.array import Array
 from regretstop.bound import (
     RiskLedger,
-    grid_for,
     ledger_for,
     log_n_exact,
     sloped_axes,
     slopes_are_known,
+    slopes_of,
     theory_sqrt_beta,
 )
 from regretstop.checks import check_at_least, check_between, check_number_or
@@ -129,7 +129,7 @@ def _theory_width(model: SearchModel, n: int) -> float:
     dim = int(np.sum(sloped_axes(space)))
     reach = 0.0
     if dim and slopes_are_known(space, posterior):
-        slopes = grid_for(space, posterior, _ledger(space).slope_risk).slopes
+        slopes = slopes_of(space, posterior, _ledger(space).slope_risk)
         reach = dim * math.exp(float(np.mean(np.log(slopes))))
     return theory_sqrt_beta(n + 1, dim, _DELTA, reach, log_n_exact(space))
 

@@ -200,6 +200,7 @@ def _slice(snapshot: Snapshot, best: int, chosen: Sequence[int], coordinates: Se
     grid = np.stack(np.meshgrid(*coordinates, indexing="ij"), axis=-1)
     points = np.tile(snapshot.data.points[best], (grid[..., 0].size, 1))
     points[:, list(chosen)] = grid.reshape(-1, len(chosen))
+    points = snapshot.space.project(points)
     moments = [posterior.mean_std(points) for posterior in snapshot.model.posteriors]
     mean = np.mean([mean for mean, _ in moments], axis=0)
     variance = np.mean([std**2 + (each - mean) ** 2 for each, std in moments], axis=0)
@@ -210,9 +211,8 @@ def _coordinates(space: Space, j: int, n: int) -> Array:
     """Return coordinates along an axis: of all its values, or of n of them where they are more."""
     if space.counts[j] <= n:
         return space.axis_values(j)
-    even = np.tile(space.snap(np.full((1, space.dim), 0.5)), (n, 1))
-    even[:, j] = np.linspace(0.0, 1.0, n)
-    return np.unique(space.snap(even)[:, j])
+    even = np.tile(np.linspace(0.0, 1.0, n)[:, None], (1, space.dim))
+    return np.unique(space.round(even)[:, j])
 
 
 def _positions(space: Space, j: int, coordinates: Array) -> Array:

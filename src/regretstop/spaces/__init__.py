@@ -3,19 +3,23 @@
 In come the user's parameters and dicts of their values; out go encoded points, shape (n, d), and back.
 """
 
+from regretstop.spaces._branches import Branch
 from regretstop.spaces._categorical import Categorical
+from regretstop.spaces._conditions import Parameter, When
 from regretstop.spaces._numbers import to_number, to_python
 from regretstop.spaces._numeric import Float, Int
 from regretstop.spaces._sobol import scrambled_sobol, sobol_points
-from regretstop.spaces._space import SAME_POINT, Parameter, Space
+from regretstop.spaces._space import SAME_POINT, Space
 
 __all__ = [
     "SAME_POINT",
+    "Branch",
     "Categorical",
     "Float",
     "Int",
     "Parameter",
     "Space",
+    "When",
     "scrambled_sobol",
     "sobol_points",
     "to_number",
