@@ -49,6 +49,8 @@ class Conditions:
         Raises:
             ValueError: If a condition names what is not there, cannot be a parent, or can never hold.
         """
+        if not isinstance(when, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(f"when must map parameters to their parents, got when={when!r}")
         own = {name: _checked(parameters, name, when[name]) for name in when}
         order = _in_order(parameters, own)
         needed: dict[str, dict[str, Indices]] = {}

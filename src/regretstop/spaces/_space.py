@@ -89,7 +89,7 @@ class Space(Mapping[str, Parameter]):
         self.counts, self.categories = self._axes.counts, self._axes.categories
         self.low, self.high = self._axes.low, self._axes.high
         self._when = when
-        self._conditions = Conditions.of(self._parameters, when or {})
+        self._conditions = Conditions.of(self._parameters, {} if when is None else when)
         self._branches = Branches(self._conditions, self.names, self._axes)
         self.branches, self.deciding = self._branches.all, self._branches.deciding
         self.size = sum(branch.size for branch in self.branches)
