@@ -11,7 +11,9 @@ from regretstop.bound._slopes import kernel_slopes
 from regretstop.model import Matern52
 from tests.bound.test_maxima import N_DRAWS, best_of, counted, drawn, maxima_of, posterior_on, square_grid
 
-LINES = Space({"c": Categorical(["a", "b"]), "x": Float(0, 1), "y": Float(0, 1)}, when={"x": {"c": ["a"]}, "y": {"c": ["b"]}})
+LINES = Space(
+    {"c": Categorical(["a", "b"]), "x": Float(0, 1), "y": Float(0, 1)}, when={"x": {"c": ["a"]}, "y": {"c": ["b"]}}
+)
 # A line, and a square; the integer decides, and varies within the second branch.
 MIXED = Space({"n": Int(0, 2), "x": Float(0, 1), "y": Float(0, 1)}, when={"y": {"n": [2]}})
 
@@ -20,10 +22,10 @@ def lines_and_squares(space: Space) -> list[tuple[np.ndarray, tuple[int, ...]]]:
     """Return a fine grid of each branch, and its shape."""
     line, square = np.linspace(0.0, 1.0, 201)[:, None], square_grid(31)
     if space is LINES:
-        a, b = np.zeros((201, 3)) + [0.0, 0.5, 0.5], np.zeros((201, 3)) + [1.0, 0.5, 0.5]
+        a, b = np.tile([0.0, 0.5, 0.5], (201, 1)), np.tile([1.0, 0.5, 0.5], (201, 1))
         a[:, 1:2], b[:, 2:3] = line, line
         return [(a, (201,)), (b, (201,))]
-    first, second = np.zeros((31 * 31, 3)) + 0.5, np.zeros((31 * 31, 3)) + [5 / 6, 0, 0]
+    first, second = np.full((31 * 31, 3), 0.5), np.full((31 * 31, 3), 5 / 6)
     first[:, :2], second[:, 1:] = square * [1 / 3, 1.0] + [1 / 6, 0.0], square
     return [(first, (31, 31)), (second, (31, 31))]
 

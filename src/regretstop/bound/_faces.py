@@ -59,8 +59,9 @@ class Places:
 
     def take(self, index: NDArray[np.intp]) -> "Places":
         """Return those with these indices."""
-        parts = (self.points, self.varies, self.is_free, self.is_high, self.log_weights)
-        return Places(*(part[index] for part in parts))
+        return Places(
+            self.points[index], self.varies[index], self.is_free[index], self.is_high[index], self.log_weights[index]
+        )
 
 
 def settings_of(space: Space) -> Places:

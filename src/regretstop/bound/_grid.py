@@ -186,10 +186,10 @@ def _union(grids: Sequence[LogGrid | float]) -> LogGrid | float:
     """Return the grid that is all of these together."""
     if len(grids) == 1:
         return grids[0]
-    sizes = [grid for grid in grids if isinstance(grid, float)]
+    sizes = [grid for grid in grids if not callable(grid)]
     if len(sizes) == len(grids):
         return float(np.logaddexp.reduce(sizes))
-    return lambda x: _together([(grid, 0.0) if isinstance(grid, float) else grid(x) for grid in grids])
+    return lambda x: _together([grid(x) if callable(grid) else (grid, 0.0) for grid in grids])
 
 
 def _grid(levels: Array, log_exact: float, one_level: bool) -> LogGrid | float:

@@ -92,12 +92,12 @@ class Conditions:
 
     def is_active(self, name: str, branch: Mapping[str, Indices]) -> bool:
         """Return whether a parameter is active in a branch, which knows all that is above the parameter."""
-        return all(
-            above in branch and branch[above] <= values for above, values in self.needed.get(name, {}).items()
-        )
+        return all(above in branch and branch[above] <= values for above, values in self.needed.get(name, {}).items())
 
 
-def _checked(parameters: Mapping[str, Parameter], name: str, parents: Mapping[str, Iterable[Any]]) -> dict[str, Indices]:
+def _checked(
+    parameters: Mapping[str, Parameter], name: str, parents: Mapping[str, Iterable[Any]]
+) -> dict[str, Indices]:
     """Return which values each parent of a parameter must have; raise if that makes no sense."""
     if name not in parameters:
         raise ValueError(f"when names {name!r}, which is no parameter; there are {', '.join(map(repr, parameters))}")

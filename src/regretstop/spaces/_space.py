@@ -272,4 +272,3 @@ class Space(Mapping[str, Parameter]):
             ]
             listed.append(np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, self.dim))
         return np.vstack(listed)
-
