@@ -269,3 +269,65 @@ def test_a_search_asks_for_points_of_branches_only() -> None:
         optimizer.tell(params, value_of({"classifier": params["classifier"]}) + 0.1 * params["layers"])
     assert math.isfinite(optimizer.certificate(OptimalityGap(0.1)).bound)
     assert math.isfinite(optimizer.certificate(OptimalityGap(0.1, beta="grid")).bound)
+
+
+# ---- Few data in a branch ------------------------------------------------------------------------------------------
+
+TWO = Space(
+    {"c": Categorical(["good", "bad"]), "x": Float(0, 1), "y": Float(0, 1)},
+    when={"x": {"c": ["good"]}, "y": {"c": ["bad"]}},
+)
+
+
+def told(**options) -> GPUCB:
+    optimizer = GPUCB(TWO, seed=0, **options)
+    for x in np.linspace(0.0, 1.0, 9):
+        optimizer.tell({"c": "good", "x": x}, 1.0 - (x - 0.4) ** 2)
+    for y in (0.2, 0.6):
+        optimizer.tell({"c": "bad", "y": y}, 0.0)
+    return optimizer
+
+
+def test_two_observations_do_not_tell_an_estimated_model_about_a_branch() -> None:
+    """They agree, so that the likeliest lengthscale is a long one: nothing is certified from so few."""
+    optimizer = told()
+    certificate = optimizer.certificate(UCBbr(0.05))
+    assert math.isinf(certificate.bound)
+    assert certificate.reason == "too few observations with 'y': 2 of at least 5"
+    for _ in range(3):  # the search sees to it, however little the branch promises
+        params = optimizer.ask(epsilon=0.05)
+        assert params["c"] == "bad"
+        optimizer.tell(params, 0.0)
+    assert math.isfinite(optimizer.certificate(UCBbr(0.05)).bound)
+    assert optimizer.ask(epsilon=0.05)["c"] == "good"
+
+
+def test_points_that_fail_or_are_being_evaluated_are_not_asked_for_again() -> None:
+    optimizer = told()
+    for value in (math.nan, None):
+        optimizer.tell(optimizer.ask(), value)
+    assert optimizer.ask()["c"] == "bad"
+    assert optimizer.ask()["c"] == "good"
+    assert math.isinf(optimizer.certificate(UCBbr(0.05)).bound)
+
+
+def test_a_declared_model_knows_without_data() -> None:
+    kernel = Matern52(lengthscales=[1.0, 0.3, 0.3], outputscale=1.0)
+    optimizer = told(surrogate=GaussianProcess(hyperparameters="fixed", kernel=kernel, noise_std=0.01, mean=0.0))
+    assert math.isfinite(optimizer.certificate(UCBbr(0.05)).bound)
+
+
+def test_a_branch_with_fewer_points_needs_no_more_than_it_has() -> None:
+    space = Space({"x": Float(0, 1), "c": Categorical([False, True]), "k": Int(0, 1)}, when={"k": {"c": [True]}})
+    optimizer = GPUCB(space, seed=0)
+    for k in range(8):
+        optimizer.tell({"x": k / 8, "c": False}, -((k - 3) ** 2))
+    assert "'k': 0 of at least 5" in optimizer.certificate(UCBbr(0.05)).reason  # x varies in the branch, too
+    space = Space(
+        {"c": Categorical([False, True]), "j": Int(0, 9), "k": Int(0, 1)},
+        when={"k": {"c": [True]}, "j": {"c": [False]}},
+    )
+    optimizer = GPUCB(space, seed=0)
+    for j in range(8):
+        optimizer.tell({"c": False, "j": j}, -((j - 3) ** 2))
+    assert "'k': 0 of at least 2" in optimizer.certificate(UCBbr(0.05)).reason
