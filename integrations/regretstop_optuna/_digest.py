@@ -8,9 +8,9 @@ from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
 from regretstop import Observation
-from regretstop.spaces import MOST_VALUES
+from regretstop.spaces import MOST_VALUES, Item, Point, Record
 from regretstop_optuna._attributes import independent_names
-from regretstop_optuna._infer import Inferred, Item, Point, Record, infer
+from regretstop_optuna._infer import Inferred, infer
 from regretstop_optuna._observations import has_choice, has_value, observation_of, seconds_of
 from regretstop_optuna._space import Distributions, is_single
 from regretstop_optuna._storage import is_same_trial
@@ -187,7 +187,7 @@ class Digest:
 
     def _untried(self, untried: Sequence[Point]) -> str:
         """Say where nothing is known."""
-        (name, value), *above = reversed(untried[0].items())
+        *above, (name, value) = untried[0].items()
         others = f", and {len(untried) - 1} more such" if len(untried) > 1 else ""
         where = "".join(f", where {self._said(*each)}" for each in above)
         return (

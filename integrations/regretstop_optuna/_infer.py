@@ -1,38 +1,19 @@
-"""Which parameters are there where: a tree of branches, inferred from the trials.
+"""The branches of a study, inferred from its trials: `regretstop.spaces.infer_branches`, in Optuna's words.
 
-At a node of the tree, some parameters are in all of its trials with one range. If those are not all that its trials
-have, then one of them that is discrete has to decide about the others: the one whose values tell best which trials have
-them. Each of its values is a node of its own. Nothing is kept from one time to the next: a trial that contradicts the
-tree makes another one.
+Nothing is kept from one time to the next: a trial that contradicts the tree makes another one.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
-import numpy as np
-from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
-from scipy.special import gammaln
 
-from regretstop.spaces import MOST_VALUES
+from regretstop.spaces import MOST_VALUES, Item, Node, Point, Record, infer_branches
 from regretstop_optuna._space import is_single
 from regretstop_optuna._tree import Axis, Tree
 
-Item = tuple[str, int]
-"""A parameter with one of its ranges: its name, and the number of the range among those that it has had."""
-Point = Mapping[str, float]
-"""Values of parameters by their names, in Optuna's internal form."""
-
-_SAME = 1e-9
-
-
-@dataclass(frozen=True)
-class Record:
-    """What a trial says of the space: its parameters with their ranges, and their values."""
-
-    items: frozenset[Item]
-    values: Point
+Ranges = Mapping[str, Sequence[BaseDistribution]]
+"""The different distributions of each parameter."""
 
 
 @dataclass
@@ -50,30 +31,7 @@ class Inferred:
     untried: list[Point] = field(default_factory=list[Point])
 
 
-@dataclass
-class _Node:
-    """A part of the study in which all trials have the same values of some parameters.
-
-    Attributes:
-        point: Those values.
-        own: What all trials here have, and not all trials above.
-        parent: The parameter that decides about the rest; None if nothing is left.
-        children: By the values of that.
-    """
-
-    point: Point
-    own: list[Item]
-    parent: Item | None = None
-    children: dict[float, "_Node"] = field(default_factory=dict[float, "_Node"])
-
-    def below(self) -> set[Item]:
-        """Return what trials here may have, what all above have left out."""
-        return set(self.own).union(*(child.below() for child in self.children.values()))
-
-
-def infer(
-    observed: Sequence[Record], others: Sequence[Record], ranges: Mapping[str, Sequence[BaseDistribution]]
-) -> Inferred:
+def infer(observed: Sequence[Record], others: Sequence[Record], ranges: Ranges) -> Inferred:
     """Return what the trials say of the space.
 
     Args:
@@ -81,53 +39,8 @@ def infer(
         others: Of trials that ended before they had a value: they may lack some.
         ranges: The ranges of each parameter.
     """
-    found = Inferred()
-    root = _grow(observed, frozenset(), {}, ranges, found)
-    for record in others:
-        found.unexplained |= {name for name, _ in record.items - _possible(root, record)}
-    found.tree = _tree_of(root, ranges)
-    return found
-
-
-def _grow(
-    records: Sequence[Record],
-    inherited: frozenset[Item],
-    point: Point,
-    ranges: Mapping[str, Sequence[BaseDistribution]],
-    found: Inferred,
-) -> _Node:
-    shared = frozenset[Item].intersection(*(record.items for record in records))
-    node = _Node(point, sorted(shared - inherited))
-    rest = sorted(frozenset[Item].union(*(record.items for record in records)) - shared)
-    if not rest:
-        return node
-    candidates = [(name, i) for name, i in sorted(shared) if name not in point and possible_values(ranges[name][i])]
-    node.parent = _best_parent(records, candidates, rest, ranges)
-    if node.parent is None:
-        found.unexplained |= {name for name, _ in rest}
-        return node
-    name, number = node.parent
-    for value in possible_values(ranges[name][number]):
-        own = [record for record in records if record.values[name] == value]
-        there = {**point, name: value}
-        if own:
-            node.children[value] = _grow(own, shared, there, ranges, found)
-        else:
-            found.untried.append(there)
-    return node
-
-
-def _possible(root: _Node, record: Record) -> frozenset[Item]:
-    """Return what a trial may have, wherever it would have got to; all that it has where nothing is known."""
-    found: set[Item] = set()
-    node = root
-    while node.parent is not None and node.parent in record.items:
-        found |= set(node.own)
-        child = node.children.get(record.values[node.parent[0]])
-        if child is None:
-            return record.items
-        node = child
-    return frozenset(found | node.below())
+    found = infer_branches(observed, others, lambda item: possible_values(ranges[item[0]][item[1]]))
+    return Inferred(_tree_of(found.root, ranges), found.unexplained, found.untried)
 
 
 def possible_values(distribution: BaseDistribution) -> tuple[float, ...]:
@@ -144,68 +57,6 @@ def possible_values(distribution: BaseDistribution) -> tuple[float, ...]:
         low, high, step = distribution.low, distribution.high, distribution.step
         return tuple(map(float, range(low, high + 1, step))) if (high - low) // step < MOST_VALUES else ()
     return ()
-
-
-# ---- The parent ----------------------------------------------------------------------------------------------------
-
-
-def _best_parent(
-    records: Sequence[Record],
-    candidates: Sequence[Item],
-    rest: Sequence[Item],
-    ranges: Mapping[str, Sequence[BaseDistribution]],
-) -> Item | None:
-    """Return the parameter whose values tell best which trials have the rest; None if none tells anything.
-
-    Values that few trials share tell much by chance alone: each of as many values as trials would tell all. So what
-    counts is how much more they tell than they would if the trials had them in another order (the adjusted mutual
-    information of Vinh, Epps & Bailey 2010, unnormalised). Of equals, it is the one with the fewest values.
-    """
-    has = np.array([[item in record.items for item in rest] for record in records])
-    best: tuple[float, int] | None = None
-    chosen: Item | None = None
-    for name, number in candidates:
-        values = np.array([record.values[name] for record in records])
-        told, by_chance = _information(values, has)
-        if told <= _SAME:
-            continue
-        rank = round(told - by_chance, 9), -len(possible_values(ranges[name][number]))
-        if best is None or rank > best:
-            best, chosen = rank, (name, number)
-    return chosen
-
-
-def _information(values: NDArray[np.float64], has: NDArray[np.bool_]) -> tuple[float, float]:
-    """Return how much values tell of who has what, n times the mutual information in nats, and how much by chance."""
-    n, totals = len(has), has.sum(axis=0)
-    told = by_chance = float(np.sum(n * _entropy(totals / n)))
-    for value in np.unique(values):
-        group = has[values == value]
-        size = len(group)
-        told -= float(np.sum(size * _entropy(group.sum(axis=0) / size)))
-        by_chance -= sum(size * _expected_entropy(n, int(total), size) for total in totals)
-    return told, by_chance
-
-
-def _entropy(share: NDArray[np.float64]) -> NDArray[np.float64]:
-    inside = np.clip(share, 1e-300, 1.0)
-    outside = np.clip(1.0 - share, 1e-300, 1.0)
-    return -share * np.log(inside) - (1.0 - share) * np.log(outside)
-
-
-@lru_cache(maxsize=4096)
-def _expected_entropy(n: int, total: int, size: int) -> float:
-    """Return the mean entropy of a share of a group of that size, drawn from n of which `total` have something."""
-    k = np.arange(max(0, size - (n - total)), min(size, total) + 1)
-
-    def log_choose(above: int, below: NDArray[np.intp]) -> NDArray[np.float64]:
-        return gammaln(above + 1) - gammaln(below + 1) - gammaln(above - below + 1)
-
-    log_p = log_choose(total, k) + log_choose(n - total, size - k) - log_choose(n, np.array([size]))
-    return float(np.exp(log_p) @ _entropy(k / size))
-
-
-# ---- As axes -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -225,7 +76,7 @@ class _Place:
     values: list[float]
 
 
-def _tree_of(root: _Node, ranges: Mapping[str, Sequence[BaseDistribution]]) -> Tree:
+def _tree_of(root: Node, ranges: Ranges) -> Tree:
     """Return the axes of the nodes: one where children of the same node share a parameter with one range."""
     places: list[_Place] = []
     _place(root, {}, (), ranges, places)
@@ -234,7 +85,7 @@ def _tree_of(root: _Node, ranges: Mapping[str, Sequence[BaseDistribution]]) -> T
     keys: list[str] = []
     for place in places:
         name, number = place.item
-        when = {keys[above]: (value,) for above, value in place.above}
+        when: dict[str, tuple[float, ...]] = {keys[above]: (value,) for above, value in place.above}
         key = name
         if place.parent is not None:
             parent = keys[place.parent]
@@ -249,10 +100,10 @@ def _tree_of(root: _Node, ranges: Mapping[str, Sequence[BaseDistribution]]) -> T
 
 
 def _place(
-    node: _Node,
+    node: Node,
     known: Mapping[Item, int],
     path: tuple[tuple[int, float], ...],
-    ranges: Mapping[str, Sequence[BaseDistribution]],
+    ranges: Ranges,
     places: list[_Place],
 ) -> None:
     """Add what is at a node and below it to the places, of which those above are known by their numbers."""

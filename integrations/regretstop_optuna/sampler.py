@@ -10,9 +10,9 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from regretstop import Surrogate
+from regretstop.spaces import Point
 from regretstop_optuna._attributes import INDEPENDENT, PROPOSAL, latest_epsilon, proposal_of
 from regretstop_optuna._digest import View
-from regretstop_optuna._infer import Point
 from regretstop_optuna._logging import logger
 from regretstop_optuna._memory import memory_of, view_of
 from regretstop_optuna._models import Models

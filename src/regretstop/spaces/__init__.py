@@ -6,6 +6,7 @@ In come the user's parameters and dicts of their values; out go encoded points, 
 from regretstop.spaces._branches import Branch
 from regretstop.spaces._categorical import Categorical
 from regretstop.spaces._conditions import MOST_VALUES, Parameter, When
+from regretstop.spaces._inference import Item, Node, Point, Record, infer_branches
 from regretstop.spaces._numbers import to_number, to_python
 from regretstop.spaces._numeric import Float, Int
 from regretstop.spaces._sobol import scrambled_sobol, sobol_points
@@ -18,9 +19,14 @@ __all__ = [
     "Categorical",
     "Float",
     "Int",
+    "Item",
+    "Node",
     "Parameter",
+    "Point",
+    "Record",
     "Space",
     "When",
+    "infer_branches",
     "scrambled_sobol",
     "sobol_points",
     "to_number",
