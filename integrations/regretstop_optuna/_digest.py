@@ -72,10 +72,10 @@ class Digest:
     _fitted: list[Record] = field(default_factory=list[Record])
     _unvalued: list[Record] = field(default_factory=list[Record])
     _failed: list[Point] = field(default_factory=list[Point])
-    # The different distributions that complete or pruned trials had, by the parameter's name.
+    # The different distributions that complete or pruned trials had, by the parameter's name; which have too many.
     _ranges: dict[str, list[BaseDistribution]] = field(default_factory=dict[str, list[BaseDistribution]])
-    _shared: Distributions = field(default_factory=dict[str, BaseDistribution])
     _too_many: set[str] = field(default_factory=set[str])
+    _shared: Distributions = field(default_factory=dict[str, BaseDistribution])
     _independent: set[str] = field(default_factory=set[str])
     _n_without_choice: int = 0
     _has_constraints: bool = False
@@ -100,14 +100,11 @@ class Digest:
         joint = {name: d for name, d in sorted(self._shared.items()) if not is_single(d)}
         observations = [o for o in self._observations if o is not None]
         found = self._inferred(joint)
-        tried = [*self._failed, *(record.values for record in self._unvalued)]
         return View(
             trials=trials,
             joint=joint,
-            tree=Tree.flat(joint) if found.unexplained else found.tree,
-            to_try=[]
-            if found.unexplained
-            else [p for p in found.untried if not any(p.items() <= t.items() for t in tried)],
+            tree=found.tree,
+            to_try=self._to_try(found),
             observations=observations,
             n_observations=len(self._fitted),
             is_unexplained=bool(found.unexplained),
@@ -152,7 +149,7 @@ class Digest:
         if not unmodelled or not self._fitted:
             return Inferred(Tree.flat(joint))
         if self._too_many:
-            return Inferred(unexplained=self._too_many)
+            return Inferred(Tree.flat(joint), unexplained=self._too_many)
         varying = {*filter(self._varies, self._ranges)}
         fitted, unvalued = (
             [
@@ -161,7 +158,15 @@ class Digest:
             ]
             for records in (self._fitted, self._unvalued)
         )
-        return infer(fitted, unvalued, self._ranges)
+        found = infer(fitted, unvalued, self._ranges)
+        return replace(found, tree=Tree.flat(joint)) if found.unexplained else found
+
+    def _to_try(self, found: Inferred) -> list[Point]:
+        """Return the unknown values that not even a trial without a value has."""
+        tried = [*self._failed, *(record.values for record in self._unvalued)]
+        if found.unexplained:
+            return []
+        return [point for point in found.untried if not any(point.items() <= values.items() for values in tried)]
 
     def _obstacle(self, found: Inferred) -> str | None:
         if not self._fitted:

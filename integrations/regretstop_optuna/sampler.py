@@ -122,7 +122,8 @@ class GPUCBSampler(BaseSampler):
             params = _unknown(view.to_try, search_space, running)
             if params is None:
                 params = self._proposed(study, view, search_space, running, trial)
-            try_to_publish(study, memory, trial, PROPOSAL, proposal_of(params, search_space))
+            if params:
+                try_to_publish(study, memory, trial, PROPOSAL, proposal_of(params, search_space))
             return params
 
     def _proposed(

@@ -185,7 +185,8 @@ def lacking(space: Space, points: Array, n_estimated: int) -> Lacking | None:
         own = [branch for branch in space.branches if branch.active[j]]
         needed = int(min(n_estimated - space.dim + len(alike) + 1, sum(branch.size for branch in own)))
         if n_estimated and counts[j] < needed:
-            return Lacking(alike, own[counts[j] % len(own)], int(counts[j]), needed)
+            n = int(counts[j])
+            return Lacking(alike, own[n % len(own)], n, needed)
     return None
 
 
