@@ -5,6 +5,7 @@ import math
 
 import optuna
 import pytest
+import regretstop_optuna.matplotlib
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState, create_trial
 from regretstop_optuna import (
@@ -264,8 +265,12 @@ def test_everything_that_looks_at_a_study_sees_the_branches() -> None:
     study.optimize(classifier, n_trials=30)
     found = replay(study, epsilon=0.05)
     assert math.isfinite(found.certificates[-1].bound)
-    assert plot_optimum(study) is not None
-    assert plot_optimum(study, params=["svc_c"]) is not None
+    for plot in (plot_optimum, regretstop_optuna.matplotlib.plot_optimum):
+        assert plot(study) is not None
+        assert plot(study, params=["svc_c"]) is not None
+        assert plot(study, params=["classifier", "svc_c"]) is not None
+        with pytest.raises(ValueError, match=r"which has not all of params, got \['max_depth'\]"):
+            plot(study, params=["max_depth"])
 
 
 def test_ranges_that_move_are_searched_each_in_its_own() -> None:
