@@ -67,12 +67,13 @@ def recorded(seeds: int = 3) -> list[History]:
 
 def _real(path: Path) -> History:
     from optuna.distributions import json_to_distribution
-    from regretstop_optuna._space import space_from
+    from regretstop_optuna._space import parameter
 
     stored: dict[str, Any] = json.loads(path.read_text())
     distributions = {name: json_to_distribution(json.dumps(each)) for name, each in stored["distributions"].items()}
     observations = [Observation(trial["params"], trial["value"], i) for i, trial in enumerate(stored["trials"])]
-    return History(path.stem, path.stem, space_from(distributions), stored["direction"], _EPSILON, observations)
+    space = Space({name: parameter(name, distribution) for name, distribution in distributions.items()})
+    return History(path.stem, path.stem, space, stored["direction"], _EPSILON, observations)
 
 
 def _recorded(record: dict[str, Any]) -> History:

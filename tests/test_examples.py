@@ -72,6 +72,7 @@ def _without_numbers(text: str) -> str:
     ("script", "expected"),
     [
         ("any_sampler.py", ["trials, best value", "Stop (UCBbr", "With probability at least 0.95"]),
+        ("conditional.py", ["trials, best value", "classifier", "Stop (UCBbr", "With probability at least 0.95"]),
         ("ask_and_tell.py", ["trials, best value", "Stop (UCBbr", "With probability at least 0.95"]),
         ("skopt_gp_minimize.py", ["evaluations, best value 0.", "Stop (UCBbr", "With probability at least 0.95"]),
         ("own_kernel.py", ["evaluations, best value", "Stop (OptimalityGap", "With probability at least 0.95"]),
@@ -79,7 +80,8 @@ def _without_numbers(text: str) -> str:
     ],
 )
 def test_a_short_script_ends_with_a_certificate(script: str, expected: list[str]) -> None:
-    pytest.importorskip({"skopt_gp_minimize.py": "skopt", "own_kernel.py": "gpytorch"}.get(script, "optuna"))
+    needed = {"skopt_gp_minimize.py": "skopt", "own_kernel.py": "gpytorch", "conditional.py": "sklearn"}
+    pytest.importorskip(needed.get(script, "optuna"))
     printed = run(script).stdout
     for words in expected:
         assert words in printed

@@ -29,11 +29,11 @@ def certify(study: Study, view: View, rule: Rule, models: Models) -> Assessment:
     elsewhere count in full, whichever sampler chose them.
     """
     obstacle = view.obstacle
-    if obstacle is None and view.joint:
+    if obstacle is None and view.tree.axes:
         with models.lock:
-            model = models.get(study, view.joint)
-            model.replace_history(view.observations)
             try:
+                model = models.get(study, view.tree)
+                model.replace_history(view.modelled())
                 return Assessment(model.certificate(rule), None)
             except (ArithmeticError, ValueError) as error:
                 # A numerical accident must not end a search that is going well.

@@ -2,16 +2,22 @@
 
 import datetime
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
 from regretstop import Observation
+from regretstop.spaces import MOST_VALUES, Item, Point, Record
 from regretstop_optuna._attributes import independent_names
+from regretstop_optuna._infer import Inferred, infer
 from regretstop_optuna._observations import has_choice, has_value, observation_of, seconds_of
 from regretstop_optuna._space import Distributions, is_single
 from regretstop_optuna._storage import is_same_trial
+from regretstop_optuna._tree import Tree
+
+# Of a parameter with more ranges than that no category tells which it has, but a number that is no choice.
+_MOST_RANGES = 32
 
 
 @dataclass(frozen=True)
@@ -21,9 +27,12 @@ class View:
     Attributes:
         trials: All of them, in order of number; not to be modified.
         joint: The distributions that all observations share and that leave a choice, by name.
+        tree: The space that the model covers: the joint parameters, and those of branches if it is known where each is.
+        to_try: Points with a value of a deciding parameter that no trial has tried.
         observations: The finished trials, in order of number.
         n_observations: How many of these give a model something to fit: complete, with a finite value and a parameter
             that could have been another.
+        is_unexplained: Whether parameters are in some trials only, or have several ranges, and nothing tells where.
         obstacle: Why the model does not describe the study, in words; None if it does, or merely data are missing.
         missing: Which data are missing, in words, while there is no observation; else empty.
         longest: For how many seconds the longest completed trial ran.
@@ -31,11 +40,21 @@ class View:
 
     trials: Sequence[FrozenTrial]
     joint: Distributions
+    tree: Tree
+    to_try: Sequence[Point]
     observations: Sequence[Observation]
     n_observations: int
+    is_unexplained: bool
     obstacle: str | None
     missing: str
     longest: float
+
+    def modelled(self) -> Sequence[Observation]:
+        """Return the observations with their parameters named as the axes of the tree."""
+        return [
+            o if (params := self.tree.to_space(o.params)) is o.params else replace(o, params=params)
+            for o in self.observations
+        ]
 
 
 @dataclass
@@ -48,12 +67,16 @@ class Digest:
 
     _known: list[FrozenTrial | None] = field(default_factory=list[FrozenTrial | None])
     _observations: list[Observation | None] = field(default_factory=list[Observation | None])
-    # The first two different distributions that complete or pruned trials had, by the parameter's name: more than one
-    # is all that matters.
+    # What trials say of the space: observations that a model can fit, others that are complete or pruned, and, without
+    # their ranges, those that failed.
+    _fitted: list[Record] = field(default_factory=list[Record])
+    _unvalued: list[Record] = field(default_factory=list[Record])
+    _failed: list[Point] = field(default_factory=list[Point])
+    # The different distributions that complete or pruned trials had, by the parameter's name; which have too many.
     _ranges: dict[str, list[BaseDistribution]] = field(default_factory=dict[str, list[BaseDistribution]])
+    _too_many: set[str] = field(default_factory=set[str])
     _shared: Distributions = field(default_factory=dict[str, BaseDistribution])
     _independent: set[str] = field(default_factory=set[str])
-    _n_observations: int = 0
     _n_without_choice: int = 0
     _has_constraints: bool = False
     _longest: float = 0.0
@@ -76,47 +99,87 @@ class Digest:
                 self._add(trials[i])
         joint = {name: d for name, d in sorted(self._shared.items()) if not is_single(d)}
         observations = [o for o in self._observations if o is not None]
+        found = self._inferred(joint)
         return View(
             trials=trials,
             joint=joint,
+            tree=found.tree,
+            to_try=self._to_try(found),
             observations=observations,
-            n_observations=self._n_observations,
-            obstacle=self._obstacle(joint),
-            missing="" if self._n_observations else self._missing(len(observations)),
+            n_observations=len(self._fitted),
+            is_unexplained=bool(found.unexplained),
+            obstacle=self._obstacle(found),
+            missing="" if self._fitted else self._missing(len(observations)),
             longest=self._longest,
         )
 
     def _add(self, trial: FrozenTrial) -> None:
         self._has_constraints |= any(key.split(":")[0] == "constraints" for key in trial.system_attrs)
         self._independent |= independent_names(trial)
+        values = {name: d.to_internal_repr(trial.params[name]) for name, d in trial.distributions.items()}
         if trial.state not in (TrialState.COMPLETE, TrialState.PRUNED):
+            self._failed.append(values)
             return
-        for name, distribution in trial.distributions.items():
-            found = self._ranges.setdefault(name, [])
-            if len(found) < 2 and distribution not in found:
-                found.append(distribution)
+        record = Record(frozenset(self._item(*each) for each in trial.distributions.items()), values)
         if trial.state == TrialState.COMPLETE:
             self._longest = max(self._longest, seconds_of(trial, datetime.datetime.now()))
         if not has_value(trial):
+            self._unvalued.append(record)
             return
         if not has_choice(trial):
             self._n_without_choice += 1
             return
-        shared = self._shared if self._n_observations else trial.distributions
+        shared = self._shared if self._fitted else trial.distributions
         self._shared = {name: d for name, d in shared.items() if trial.distributions.get(name) == d}
-        self._n_observations += 1
+        self._fitted.append(record)
 
-    def _obstacle(self, joint: Distributions) -> str | None:
-        if not self._n_observations:
+    def _item(self, name: str, distribution: BaseDistribution) -> Item:
+        """Return the parameter with the number of its range, which is new or was seen before."""
+        found = self._ranges.setdefault(name, [])
+        if distribution not in found:
+            if len(found) == _MOST_RANGES:
+                self._too_many.add(name)
+                return name, 0
+            found.append(distribution)
+        return name, found.index(distribution)
+
+    def _inferred(self, joint: Distributions) -> Inferred:
+        """Return what the trials say of the space."""
+        unmodelled = self._unmodelled(joint)
+        if not unmodelled or not self._fitted:
+            return Inferred(Tree.flat(joint))
+        if self._too_many:
+            return Inferred(Tree.flat(joint), unexplained=self._too_many)
+        varying = {*filter(self._varies, self._ranges)}
+        fitted, unvalued = (
+            [
+                Record(frozenset(item for item in record.items if item[0] in varying), record.values)
+                for record in records
+            ]
+            for records in (self._fitted, self._unvalued)
+        )
+        found = infer(fitted, unvalued, self._ranges)
+        return replace(found, tree=Tree.flat(joint)) if found.unexplained else found
+
+    def _to_try(self, found: Inferred) -> list[Point]:
+        """Return the unknown values that not even a trial without a value has."""
+        tried = [*self._failed, *(record.values for record in self._unvalued)]
+        if found.unexplained:
+            return []
+        return [point for point in found.untried if not any(point.items() <= values.items() for values in tried)]
+
+    def _obstacle(self, found: Inferred) -> str | None:
+        if not self._fitted:
             is_constant = self._n_without_choice > 0 and not any(map(self._varies, self._ranges))
             return "so far the objective has no parameter that varies" if is_constant else None
-        unmodelled = self._unmodelled(joint)
-        if unmodelled:
-            one, names = len(unmodelled) == 1, ", ".join(map(repr, unmodelled))
+        if found.unexplained:
+            one, names = len(found.unexplained) == 1, ", ".join(map(repr, sorted(found.unexplained)))
             return (
-                f"{names} {'is' if one else 'are'} not in every trial with the same range, and the model covers "
-                "neither conditional parameters nor ranges that change"
+                f"{names} {'is' if one else 'are'} not in every trial with the same range, and no categorical "
+                f"parameter, or integer one with at most {MOST_VALUES} values, tells in which"
             )
+        if found.untried:
+            return self._untried(found.untried)
         if self._has_constraints:
             return "the study has constraints, which the model does not cover"
         if self._independent:
@@ -126,6 +189,19 @@ class Digest:
                 f"as a list), so {'it is' if one else 'they are'} sampled independently of the model"
             )
         return None
+
+    def _untried(self, untried: Sequence[Point]) -> str:
+        """Say where nothing is known."""
+        *above, (name, value) = untried[0].items()
+        others = f", and {len(untried) - 1} more such" if len(untried) > 1 else ""
+        where = "".join(f", where {self._said(*each)}" for each in above)
+        return (
+            f"no trial with {self._said(name, value)}{where} has a value yet{others}: which parameters there are "
+            f"depends on {name!r}, so what the objective does there is not known"
+        )
+
+    def _said(self, name: str, value: float) -> str:
+        return f"{name!r} = {self._ranges[name][0].to_external_repr(value)!r}"
 
     def _missing(self, n_finished: int) -> str:
         if not n_finished:

@@ -3,12 +3,11 @@
 import threading
 from typing import Any
 
-from optuna.distributions import BaseDistribution
 from optuna.study import Study, StudyDirection
 
 from regretstop import GPUCB
 from regretstop.propose import check_search
-from regretstop_optuna._space import Distributions, space_from
+from regretstop_optuna._tree import Tree
 
 # A study has one space at a time. A few are kept for samplers that serve several studies.
 _KEPT = 4
@@ -31,7 +30,7 @@ class Models:
     def __init__(self, **options: Any) -> None:
         check_search(**options)
         self.options = options
-        self._entries: list[tuple[dict[str, BaseDistribution], StudyDirection, GPUCB]] = []
+        self._entries: list[tuple[Tree, StudyDirection, GPUCB]] = []
         self.lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -41,22 +40,22 @@ class Models:
         self.__dict__.update(state)
         self.lock = threading.Lock()
 
-    def get(self, study: Study, distributions: Distributions) -> GPUCB:
+    def get(self, study: Study, tree: Tree) -> GPUCB:
         """Return the model for the space; its axes are in alphabetical order.
 
         Raises:
-            ValueError: If the distributions span no space, or declared lengthscales do not fit it.
+            ValueError: If it is no space, or declared lengthscales do not fit it.
         """
-        key = dict(sorted(distributions.items())), study.direction
+        key = tree, study.direction
         found = [entry for entry in self._entries if entry[:2] == key]
         others = [entry for entry in self._entries if entry[:2] != key]
         entry = found[0] if found else (*key, self._new(*key))
         self._entries = [entry, *others[: _KEPT - 1]]
         return entry[2]
 
-    def _new(self, distributions: Distributions, direction: StudyDirection) -> GPUCB:
+    def _new(self, tree: Tree, direction: StudyDirection) -> GPUCB:
         return GPUCB(
-            space_from(distributions),
+            tree.space(),
             direction="maximize" if direction == StudyDirection.MAXIMIZE else "minimize",
             **self.options,
         )

@@ -1,4 +1,4 @@
-"""Optuna's distributions as a `regretstop.Space`."""
+"""Optuna's distributions as parameters of a `regretstop.Space`."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -13,7 +13,7 @@ from optuna.distributions import (
     json_to_distribution,
 )
 
-from regretstop import Categorical, Float, Int, Space
+from regretstop import Categorical, Float, Int
 from regretstop_optuna._logging import logger
 
 Distributions = Mapping[str, BaseDistribution]
@@ -33,18 +33,6 @@ def as_recorded(distribution: BaseDistribution, value: Any) -> Any:
     return value
 
 
-def space_from(distributions: Distributions) -> Space:
-    """Return the space that the distributions span.
-
-    Choices that are equal, such as 1, 1.0 and True, are one: Optuna records the first of them whichever was used. One
-    warning says so.
-
-    Raises:
-        ValueError: If no distribution leaves a choice, or one is of an unknown kind.
-    """
-    return Space({name: _parameter(name, d) for name, d in distributions.items()})
-
-
 def is_of_plain_values(distribution: BaseDistribution) -> bool:
     """Return whether the values are None, truth values, numbers or strings, which come back from JSON as they were."""
     return not isinstance(distribution, CategoricalDistribution) or all(
@@ -58,7 +46,15 @@ def survives_json(distribution: BaseDistribution) -> bool:
     return json_to_distribution(distribution_to_json(distribution)) == distribution
 
 
-def _parameter(name: str, distribution: BaseDistribution) -> Float | Int | Categorical:
+def parameter(name: str, distribution: BaseDistribution) -> Float | Int | Categorical:
+    """Return the distribution as a parameter of a space.
+
+    Choices that are equal, such as 1, 1.0 and True, are one: Optuna records the first of them whichever was used. One
+    warning says so.
+
+    Raises:
+        ValueError: If the distribution is of an unknown kind.
+    """
     match distribution:
         case FloatDistribution(low=low, high=high, log=log, step=step):
             return Float(low, high, log=log, step=step)

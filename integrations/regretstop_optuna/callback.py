@@ -34,9 +34,10 @@ class RegretBoundCallback:
     ε and δ of that time. To spend no trial at all on a study that is already certified, ask
     `should_stop` before `optimize`.
 
-    Failed, pruned and infinite trials are no observations. A study with conditional or re-ranged
-    parameters, or with constraints, is not certified; the reason is logged once and stands in the
-    certificate, and the study runs on.
+    Failed, pruned and infinite trials are no observations. The branches of a conditional study are
+    inferred from its trials (`docs/guide.md`). One with parameters or ranges that no categorical
+    parameter or short integer explains, with a value of such a one that no trial has tried, or with constraints, is
+    not certified; the reason is logged once and stands in the certificate, and the study runs on.
 
     Coming from `optuna.terminator.TerminatorCallback`, which is deprecated: say with ε, in the
     objective's own units, what the terminator estimated as the statistical error, or have it

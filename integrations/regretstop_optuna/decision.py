@@ -8,7 +8,7 @@ from regretstop import Certificate, Rule
 from regretstop.rules import Epsilon, resolve_rule
 from regretstop_optuna import _attributes as attributes
 from regretstop_optuna._certify import certify
-from regretstop_optuna._digest import View
+from regretstop_optuna._digest import Digest, View
 from regretstop_optuna._logging import logger
 from regretstop_optuna._memory import Memory, memory_of
 from regretstop_optuna._models import Models
@@ -140,8 +140,18 @@ def _standing(study: Study, memory: Memory, view: View, rule: Rule | None = None
     """Return the last decision, of any rule or to the satisfaction of `rule`; None if there is none.
 
     A decision falls once the study shows that its space is not the one that was modelled: after a
-    resumption with another range, say. One that rests on no model stands.
+    resumption with another range, or with another branch, say. One that rests on no model stands.
     """
-    decisions = [stored.certificate for stored in attributes.stored_decisions(attributes_of(study, memory), rule)]
-    standing = [each for each in decisions if view.obstacle is None or each.guarantee == "none"]
-    return standing[-1] if standing else None
+    for stored in reversed(attributes.stored_decisions(attributes_of(study, memory), rule)):
+        if stored.certificate.guarantee == "none" or (view.obstacle is None and _has_its_space(view, stored.trial)):
+            return stored.certificate
+    return None
+
+
+def _has_its_space(view: View, trial: int) -> bool:
+    """Return whether the space is the one that the trials showed when this one ended."""
+    if not view.tree.has_branches:  # what all trials share they shared before
+        return True
+    ended = view.trials[trial].datetime_complete
+    before = [t for t in view.trials if t.datetime_complete and ended and t.datetime_complete <= ended]
+    return Digest().read(before).tree == view.tree

@@ -11,7 +11,6 @@ from regretstop import replay as replay_observations
 from regretstop.rules import Epsilon, resolve_rule
 from regretstop_optuna._memory import view_of
 from regretstop_optuna._observations import seconds_of
-from regretstop_optuna._space import space_from
 from regretstop_optuna.check import check_study
 from regretstop_optuna.decision import models_of
 
@@ -52,7 +51,7 @@ def replay(
     check_study(study)
     rule = resolve_rule(epsilon, delta, rule, has_scores=True)
     view = view_of(study)
-    if view.obstacle is not None or not view.joint:
+    if view.obstacle is not None or not view.tree.axes:
         raise ValueError(f"the study cannot be replayed: {view.obstacle or view.missing}")
     now = datetime.datetime.now()
     # As when the callback asked: a sampler of ours lent it its model.
@@ -61,8 +60,8 @@ def replay(
     given: dict[str, Any] = {"surrogate": surrogate, "best_possible": best_possible}
     options = {**options, **{name: value for name, value in given.items() if value is not None}}
     return replay_observations(
-        view.observations,
-        space_from(dict(sorted(view.joint.items()))),
+        view.modelled(),
+        view.tree.space(),
         rule=rule,
         direction="maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize",
         seconds=[seconds_of(view.trials[o.number], now) for o in view.observations],

@@ -147,14 +147,14 @@ def optimum(study: Study, params: Sequence[str] | None = None) -> Optimum:
     check_study(study)
     memory = memory_of(study)
     view = memory.view(study)
-    if view.obstacle is not None or not view.joint:
+    if view.obstacle is not None or not view.tree.axes:
         raise ValueError(f"where the optimum can be is not known: {view.obstacle or view.missing}")
     latest = attributes.latest_certificate(user_attributes(study))
     last = None if latest is None else latest.certificate
     models = models_of(study) or memory.models
     with models.lock:
-        model = models.get(study, view.joint)
-        model.replace_history(view.observations)
+        model = models.get(study, view.tree)
+        model.replace_history(view.modelled())
         return optimum_of(
             model,
             epsilon=last.epsilon if last is not None and last.measure == "regret" else None,

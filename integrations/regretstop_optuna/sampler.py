@@ -1,6 +1,7 @@
 """GP-UCB as an Optuna sampler."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from optuna.distributions import BaseDistribution
@@ -9,12 +10,14 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from regretstop import Surrogate
+from regretstop.spaces import Point
 from regretstop_optuna._attributes import INDEPENDENT, PROPOSAL, latest_epsilon, proposal_of
+from regretstop_optuna._digest import View
 from regretstop_optuna._logging import logger
 from regretstop_optuna._memory import memory_of, view_of
 from regretstop_optuna._models import Models
 from regretstop_optuna._observations import running_points
-from regretstop_optuna._space import as_recorded, is_of_plain_values, is_single, survives_json
+from regretstop_optuna._space import Distributions, as_recorded, is_of_plain_values, is_single, survives_json
 from regretstop_optuna._storage import keeps_objects, user_attributes
 from regretstop_optuna._write import try_to_publish
 from regretstop_optuna.check import check_study
@@ -25,9 +28,10 @@ class GPUCBSampler(BaseSampler):
 
     Give it to a study together with `RegretBoundCallback`, which then uses the same model.
 
-    Parameters that every completed trial has in common are sampled jointly. Others, which are
-    conditional or whose range changed, are sampled one by one by the independent sampler, as all
-    are while no trial is completed; a warning says so once. Completed trials count wherever they
+    Parameters that every completed trial has in common are sampled jointly, and so are those that are conditional
+    on the value of a categorical parameter, or of an integer one with few values; such a value that no trial has tried
+    is tried next. Others are sampled one by one by the independent sampler, as all are while no trial is completed; a
+    warning says so once. Completed trials count wherever they
     come from: resumed, enqueued, added, or from another process. Pruned, failed and infinite ones
     are not fitted, but the sampler moves on from where they were.
 
@@ -96,16 +100,15 @@ class GPUCBSampler(BaseSampler):
         self._independent_sampler.after_trial(study, trial, state, values)
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        """Return the distributions that all completed trials have in common.
+        """Return the distributions of the parameters that the model covers, those of all branches.
 
         A storage that keeps JSON gives a tuple among the choices back as a list, and Optuna ends the study where the
         objective suggests the tuple again. Which of the two it suggests is known once it has suggested it here.
         """
         memory = memory_of(study)
-        joint = memory.view(study).joint
         return {
             name: distribution
-            for name, distribution in joint.items()
+            for name, distribution in memory.view(study).tree.distributions.items()
             if keeps_objects(study) or is_of_plain_values(distribution) or memory.given.get(name) == distribution
         }
 
@@ -119,16 +122,32 @@ class GPUCBSampler(BaseSampler):
         with self.models.lock:
             memory = memory_of(study)
             view = memory.view(study)
-            model = self.models.get(study, search_space)
-            model.replace_history(view.observations, running_points(view.trials, search_space, view.longest, but=trial))
-            epsilon = latest_epsilon(user_attributes(study)) if model.needs_epsilon else None
-            try:
-                params = model.ask(epsilon=epsilon)
-            except (ArithmeticError, ValueError) as error:
-                self._warn_of_failure(trial, error)
-                return {}
-            try_to_publish(study, memory, trial, PROPOSAL, proposal_of(params, search_space))
+            running = running_points(view.trials, search_space, view.longest, but=trial)
+            params = _unknown(view.to_try, search_space, running)
+            if params is None:
+                params = self._proposed(study, view, search_space, running, trial)
+            if params:
+                try_to_publish(study, memory, trial, PROPOSAL, proposal_of(params, search_space))
             return params
+
+    def _proposed(
+        self,
+        study: Study,
+        view: View,
+        search_space: Distributions,
+        running: Sequence[Mapping[str, Any]],
+        trial: FrozenTrial,
+    ) -> dict[str, Any]:
+        """Return the point that the model chooses; nothing where it cannot."""
+        tree = view.tree.among(search_space)
+        try:
+            model = self.models.get(study, tree)
+            model.replace_history(replace(view, tree=tree).modelled(), list(map(tree.to_space, running)))
+            epsilon = latest_epsilon(user_attributes(study)) if model.needs_epsilon else None
+            return tree.from_space(model.ask(epsilon=epsilon))
+        except (ArithmeticError, ValueError) as error:
+            self._warn_of_failure(trial, error)
+            return {}
 
     def sample_independent(
         self,
@@ -157,14 +176,17 @@ class GPUCBSampler(BaseSampler):
 
     def _warn_if_not_joint(self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution) -> None:
         view = view_of(study)
-        # A trial that began before the first one was completed samples everything here.
-        if not view.n_observations or view.joint.get(name) == distribution:
+        # A trial that began before the first one was completed samples everything here, and one that is the first in
+        # its branch what nobody knew of.
+        if not view.n_observations or view.tree.distributions.get(name) == distribution:
             return
-        self._warned_of_independent = True
         if keeps_objects(study) or survives_json(distribution):
-            why = "it is conditional, or its range has changed, so the completed trials do not have it in common"
+            if not view.is_unexplained:
+                return
+            why = "the completed trials do not have it in common, or not with one range, and nothing tells where"
         else:
             why = "the storage gives its choices back as others (a tuple comes back as a list)"
+        self._warned_of_independent = True
         logger.warning(
             f"Parameter {name!r} of trial {trial.number} is sampled by "
             f"{type(self._independent_sampler).__name__} and not by the model: {why}. Further "
@@ -179,3 +201,15 @@ class GPUCBSampler(BaseSampler):
                 f"The model could not be fitted for trial {trial.number} ({error}): the trial is "
                 f"sampled by {type(self._independent_sampler).__name__}."
             )
+
+
+def _unknown(
+    to_try: Sequence[Point], distributions: Distributions, running: Sequence[Mapping[str, Any]]
+) -> dict[str, Any] | None:
+    """Return a value of a deciding parameter that nobody has tried, or is trying, and what it takes to get there."""
+    for point in to_try:
+        if point.keys() <= distributions.keys():
+            params = {name: distributions[name].to_external_repr(value) for name, value in point.items()}
+            if not any(params.items() <= other.items() for other in running):
+                return params
+    return None

@@ -13,7 +13,7 @@ from regretstop.certificate import Certificate
 from regretstop.checks import as_float, check_between
 from regretstop.history import EncodedHistory, History, Observation
 from regretstop.model import GaussianProcess, LogWarp, Surrogate, all_equal, plateau_of
-from regretstop.propose import check_search, initial_point, next_point
+from regretstop.propose import check_search, initial_point, lacking, next_point
 from regretstop.rules import Rule, certify
 from regretstop.schedule import EVERY_OBSERVATION, Due, Schedule
 from regretstop.search import NOTHING, SearchModel, Visited, exceeding_point, repeats_agree
@@ -131,12 +131,15 @@ class GPUCB:
         self._count_estimated()
         data, pending = self._history.encoded, self._history.pending_points()
         failed, pruned = self._history.failed_points(), self._history.pruned_points()
-        visited = Visited(np.vstack([data.points, failed, pruned, pending]))
+        tried = np.vstack([data.points, failed, pruned, pending])
+        visited = Visited(tried)
+        few = lacking(self.space, tried, self._count_estimated())
         too_few = len(data.values) + len(pending) < self._n_initial or len(data.values) == 0
         # Of equal values alone a model says that it is unsure at the corners first.
-        if too_few or not self._fit(data).fit.data.has_spread:
+        if too_few or few is not None or not self._fit(data).fit.data.has_spread:
             index = self._history.n_observations + self._history.n_pending
-            point = initial_point(self.space, visited, index, self._seed)
+            branch = None if few is None or too_few else few.branch
+            point = initial_point(self.space, visited, index, self._seed, branch)
         else:
             exceedance = epsilon if self._exceedance == "rule" else self._exceedance
             point = self._next_point(data, failed, np.vstack([pending, pruned]), visited, exceedance)
@@ -234,6 +237,8 @@ class GPUCB:
                 obstacle += f", one more than the {n_estimated} numbers that the model estimates from them"
         elif not due.test:
             obstacle = f"the first test is due at {due.following} observations, and there are {n}"
+        elif (few := lacking(self.space, data.points, n_estimated)) is not None:
+            obstacle = few.words(self.space)
         elif not np.any(data.inside):
             obstacle = "no observation lies in the space"
         else:

@@ -2,18 +2,18 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from regretstop.array import Array
 from regretstop.bound import (
     RiskLedger,
-    grid_for,
     ledger_for,
     log_n_exact,
     sloped_axes,
     slopes_are_known,
+    slopes_of,
     theory_sqrt_beta,
 )
 from regretstop.checks import check_at_least, check_between, check_number_or
@@ -21,7 +21,7 @@ from regretstop.gap import Gap, certified_gap, counting_obstacle, likely_optimum
 from regretstop.model import Surrogate
 from regretstop.search import SearchModel, UpperConfidenceBound, Visited, is_worth_repeating
 from regretstop.snapshot import Beta, Snapshot
-from regretstop.spaces import Space, sobol_points
+from regretstop.spaces import Branch, Space, sobol_points
 
 # The risk behind the widths of beta="theory" and "matched" when the sampler asks for the next point, the defaults of
 # the rules; a rule uses its own δ. It changes where the sampler looks, never what a certificate says.
@@ -132,7 +132,7 @@ def _theory_width(model: SearchModel, n: int) -> float:
     dim = int(np.sum(sloped_axes(space)))
     reach = 0.0
     if dim and slopes_are_known(space, posterior):
-        slopes = grid_for(space, posterior, _ledger(space).slope_risk).slopes
+        slopes = slopes_of(space, posterior, _ledger(space).slope_risk)
         reach = dim * math.exp(float(np.mean(np.log(slopes))))
     return theory_sqrt_beta(n + 1, dim, _DELTA, reach, log_n_exact(space))
 
@@ -147,7 +147,53 @@ _TRIES = 64
 _LIST_UP_TO = 10_000
 
 
-def initial_point(space: Space, visited: Visited, index: int, seed: int) -> Array:
+@dataclass(frozen=True)
+class Lacking:
+    """Parameters of some branches only that too few observations have.
+
+    Attributes:
+        axes: Their axes.
+        branch: One of the branches.
+        n: Observations that have them.
+        needed: How many should.
+    """
+
+    axes: list[int]
+    branch: Branch
+    n: int
+    needed: int
+
+    def words(self, space: Space) -> str:
+        """Say so."""
+        names = ", ".join(repr(space.names[j]) for j in self.axes)
+        return f"too few observations with {names}: {self.n} of at least {self.needed}"
+
+
+def lacking(space: Space, points: Array, n_estimated: int) -> Lacking | None:
+    """Return parameters of some branches only that too few points have; None if there are none.
+
+    They should be one more than the numbers that the model would estimate if there were these parameters alone: two
+    points of a branch that happen to agree look as if nothing in it made a difference. Fewer will do if there are no
+    more.
+
+    Args:
+        space: The search space.
+        points: Encoded, shape (n, d).
+        n_estimated: How many numbers the model estimates in the whole space.
+    """
+    active = np.array([branch.active for branch in space.branches])
+    counts = space.active(points).sum(axis=0)
+    for j in np.flatnonzero(~active.all(axis=0)).tolist():
+        alike = np.flatnonzero((active == active[:, [j]]).all(axis=0)).tolist()
+        own = [branch for branch in space.branches if branch.active[j]]
+        needed = int(min(n_estimated - space.dim + len(alike) + 1, sum(branch.size for branch in own)))
+        if n_estimated and counts[j] < needed:
+            n = int(counts[j])
+            return Lacking(alike, own[n % len(own)], n, needed)
+    return None
+
+
+def initial_point(space: Space, visited: Visited, index: int, seed: int, branch: Branch | None = None) -> Array:
     """Return a point of a scrambled Sobol sequence: the first from an index on that was not visited.
 
     Args:
@@ -155,11 +201,12 @@ def initial_point(space: Space, visited: Visited, index: int, seed: int) -> Arra
         visited: What was evaluated, or is being.
         index: Of the point in the sequence.
         seed: Of the sequence.
+        branch: Where the point should be; anywhere by default.
 
     Returns:
         The encoded point, shape (d,). If it was visited, so were all points of the space, or nearly all of a large one.
     """
-    points = sobol_points(space, index + _TRIES, seed)[index:]
+    points = sobol_points(space, index + _TRIES, seed, branch)[index:]
     known = visited.among(points)
     if np.all(known) and space.size <= _LIST_UP_TO:
         points = np.vstack([points[:1], space.enumerate()])

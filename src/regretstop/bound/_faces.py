@@ -1,7 +1,7 @@
-"""Places of the unit cube with a face each, chosen at random with a density that is known.
+"""Places of a space with a face each, chosen at random with a density that is known.
 
-A face extends along some of the numeric axes and lies at an end of each of the others; the cube itself is one. Its
-categories have one choice each.
+A branch of the space is a cube for each choice of its categories. A face of it extends along some of the numeric axes
+that the branch has, and lies at an end of each of the others; the cube itself is one.
 """
 
 import math
@@ -30,12 +30,14 @@ class Places:
 
     Attributes:
         points: Encoded, shape (m, d).
+        varies: Which of the numeric axes vary in the place's branch, shape (m, a).
         is_free: Of the numeric axes, those along which the face extends, shape (m, a).
         is_high: Of the numeric axes that do not, whether the face is at their upper end, shape (m, a).
         log_weights: Log of one by the density with which each was chosen, points measured in lengthscales, shape (m,).
     """
 
     points: Array
+    varies: NDArray[np.bool_]
     is_free: NDArray[np.bool_]
     is_high: NDArray[np.bool_]
     log_weights: Array
@@ -45,19 +47,33 @@ class Places:
         """Dimensions of the faces, shape (m,)."""
         return self.is_free.sum(axis=1)
 
+    @property
+    def n_numeric(self) -> NDArray[np.intp]:
+        """Numeric axes that there are at the places, shape (m,)."""
+        return self.varies.sum(axis=1)
+
+    @property
+    def order(self) -> NDArray[np.intp]:
+        """The numeric axes in the order in which they matter: free ones, others at an end, and the rest; (m, a)."""
+        return np.argsort(np.where(self.is_free, 0, np.where(self.varies, 1, 2)), axis=1, kind="stable")
+
     def take(self, index: NDArray[np.intp]) -> "Places":
         """Return those with these indices."""
-        return Places(self.points[index], self.is_free[index], self.is_high[index], self.log_weights[index])
+        return Places(
+            self.points[index], self.varies[index], self.is_free[index], self.is_high[index], self.log_weights[index]
+        )
 
 
 def settings_of(space: Space) -> Places:
     """Return the points of a finite space, none of them on a face along which there would be slopes."""
     none = np.zeros((int(space.size), 0), dtype=bool)
-    return Places(space.enumerate(), none, none, np.zeros(int(space.size)))
+    return Places(space.enumerate(), none, none, none, np.zeros(int(space.size)))
 
 
 class Faces:
     """Chooses places: half of them anywhere, half around the best data, on faces and with choices like theirs.
+
+    What depends on the branch is an array with the branches first: ranges, numbers of choices, the choices.
 
     Args:
         space: The search space. A discrete axis counts as the interval from its first to its last value.
@@ -71,13 +87,23 @@ class Faces:
         self._dim = space.dim
         self.numeric = np.flatnonzero(space.categories == 0)
         self._categorical = np.flatnonzero(space.categories > 0)
-        self._n_choices = space.categories[self._categorical]
-        self._low, self._high = space.snap(np.array([np.zeros(space.dim), np.ones(space.dim)]))[:, self.numeric]
+        self._n_branches = len(space.branches)
+        self._varies = np.array([branch.numeric[self.numeric] for branch in space.branches])
+        self._low = np.array([branch.low[self.numeric] for branch in space.branches])
+        self._high = np.array([branch.high[self.numeric] for branch in space.branches])
+        self._n_choices = np.array([branch.categories[self._categorical] for branch in space.branches])
+        self._choices = _table(space, self._categorical, self._n_choices)
         self._lengthscales = lengthscales[self.numeric]
+        # Of an axis that does not vary any width will do.
+        self._sides = np.where(self._varies, self._high - self._low, 1.0)
+
         centers = np.repeat(centers, len(_NEAR), axis=0)
         self._centers = centers[:, self.numeric]
-        self._choices = centers[:, self._categorical]
+        self._branches = space.branch_of(centers)
         self._scales = np.tile(_NEAR, len(centers) // len(_NEAR))[:, None] * self._lengthscales
+        # The number of a center's own choice among those of each branch, −1 where it is not one; shape (B, m, c).
+        is_own = self._choices[:, None] == centers[None, :, self._categorical, None]
+        self._own = np.where(is_own.any(axis=3), is_own.argmax(axis=3), -1)
 
     def places(self, n_replicates: int, hills_per_lengthscale: float) -> Places:
         """Return places, 128 a replicate.
@@ -86,68 +112,102 @@ class Faces:
             n_replicates: How many there are, independent of each other.
             hills_per_lengthscale: Axes are the more often free the more hills they are expected to have.
         """
-        a, m = len(self.numeric), len(self._centers)
-        dim = 2 * a + 1 + len(self._categorical)
+        a, c, m = len(self.numeric), len(self._categorical), len(self._centers)
+        dim = 2 * a + 1 + c + (self._n_branches > 1)
         # One sequence, shifted anew for each replicate: each is unbiased, and they are independent given the sequence.
         shifts = self._rng.random((n_replicates, 1, dim))
         u = ((scrambled_sobol(dim, N_PLACES, self._rng) + shifts) % 1.0).reshape(-1, dim)
         u = np.clip(u, 1e-12, 1.0 - 1e-12)  # kept off 0 and 1, where quantiles are infinite
-        of_face, of_point, which, of_choice = u[:, :a], u[:, a : 2 * a], u[:, 2 * a], u[:, 2 * a + 1 :]
+        of_face, of_point, which, of_choice = u[:, :a], u[:, a : 2 * a], u[:, 2 * a], u[:, 2 * a + 1 : 2 * a + 1 + c]
         source = np.minimum((which * 2 * m).astype(np.intp), m)  # a center, or m for anywhere
+        near, is_near = np.minimum(source, m - 1), source < m
+        branch = np.zeros(len(u), dtype=np.intp)
+        if self._n_branches > 1:
+            branch = _kept_or_drawn(u[:, -1], np.where(is_near, self._branches[near], -1), self._n_branches)
 
         p_free, p_high = self._face_probabilities(hills_per_lengthscale)
-        is_free, is_high = of_face < p_free[source], of_face > 1.0 - p_high[source]
-        center, scale = self._centers[np.minimum(source, m - 1)], self._scales[np.minimum(source, m - 1)]
-        below, above = _cdf((self._low - center) / scale), _cdf((self._high - center) / scale)
+        varies, low, high = self._varies[branch], self._low[branch], self._high[branch]
+        is_free = (of_face < p_free[branch, source]) & varies
+        is_high = (of_face > 1.0 - p_high[branch, source]) & varies
+        center, scale = self._centers[near], self._scales[near]
+        below, above = _cdf((low - center) / scale), _cdf((high - center) / scale)
         around = center + scale * np.asarray(ndtri(below + (above - below) * of_point), dtype=np.float64)
-        anywhere = self._low + (self._high - self._low) * of_point
-        is_near = (source < m)[:, None]
-        free = np.clip(np.where(is_near, around, anywhere), self._low, self._high)
-        x = np.where(is_free, free, self._low + (self._high - self._low) * is_high)
+        anywhere = low + (high - low) * of_point
+        free = np.clip(np.where(is_near[:, None], around, anywhere), low, high)
+        x = np.where(is_free, free, low + (high - low) * is_high)
 
-        # Of a center's choices each stays with a probability of a half, and is drawn anew otherwise.
-        kept = is_near & (of_choice < 0.5)
-        drawn = np.floor(np.where(is_near, np.abs(2.0 * of_choice - 1.0), of_choice) * self._n_choices)
-        choices = np.where(kept, self._choices[np.minimum(source, m - 1)], drawn)
+        own = np.where(is_near[:, None], self._own[branch, near], -1)
+        numbers = _kept_or_drawn(of_choice, own, self._n_choices[branch])
         points = np.zeros((len(u), self._dim))
-        points[:, self.numeric], points[:, self._categorical] = x, choices
-        return Places(points, is_free, is_high, -self._log_density(x, is_free, is_high, choices, p_free, p_high))
+        points[:, self.numeric] = x
+        points[:, self._categorical] = self._choices[branch[:, None], np.arange(c), numbers]
+        log_density = self._log_density(x, branch, is_free, is_high, numbers, p_free[branch], p_high[branch])
+        return Places(points, varies, is_free, is_high, -log_density)
 
     def _face_probabilities(self, hills_per_lengthscale: float) -> tuple[Array, Array]:
-        """Return with which probability an axis is free, and at its upper end, for each source, shape (m + 1, a).
+        """Return with which probability an axis is free, and at its upper end; for each source, shape (B, m + 1, a).
 
         Around a center half of the choice goes to what it is itself: at an end, or in between.
         """
-        odds = hills_per_lengthscale * (self._high - self._low) / self._lengthscales
+        odds = hills_per_lengthscale * self._sides[:, None] / self._lengthscales
         p_free = np.asarray(np.clip(odds / (1.0 + odds), _LEAST_FREE, _MOST_FREE), dtype=np.float64)
-        at_low = self._centers - self._low < _AT_END * self._lengthscales
-        at_high = (self._high - self._centers < _AT_END * self._lengthscales) & ~at_low
-        free = np.vstack([0.5 * (p_free + ~(at_low | at_high)), p_free[None]])
-        high = np.vstack([0.5 * (0.5 * (1.0 - p_free) + at_high), 0.5 * (1.0 - p_free[None])])
+        at_low = self._centers - self._low[:, None] < _AT_END * self._lengthscales
+        at_high = (self._high[:, None] - self._centers < _AT_END * self._lengthscales) & ~at_low
+        free = np.concatenate([0.5 * (p_free + ~(at_low | at_high)), p_free], axis=1)
+        high = np.concatenate([0.5 * (0.5 * (1.0 - p_free) + at_high), 0.5 * (1.0 - p_free)], axis=1)
         return free, high
 
     def _log_density(
         self,
         x: Array,
+        branch: NDArray[np.intp],
         is_free: NDArray[np.bool_],
         is_high: NDArray[np.bool_],
-        choices: Array,
+        numbers: NDArray[np.intp],
         p_free: Array,
         p_high: Array,
     ) -> Array:
         """Return the log density of places, their free coordinates measured in lengthscales, shape (m,)."""
-        inside = _cdf((self._high - self._centers) / self._scales) - _cdf((self._low - self._centers) / self._scales)
+        ends = (self._high[:, None] - self._centers) / self._scales, (self._low[:, None] - self._centers) / self._scales
+        inside = np.where(self._varies[:, None], _cdf(ends[0]) - _cdf(ends[1]), 1.0)
         z = (x[:, None] - self._centers) / self._scales
-        log_normal = -0.5 * z**2 - np.log(math.sqrt(2.0 * math.pi) * self._scales / self._lengthscales * inside)
-        log_uniform = np.broadcast_to(np.log(self._lengthscales / (self._high - self._low)), (len(x), 1, x.shape[1]))
+        log_scales = np.log(math.sqrt(2.0 * math.pi) * self._scales / self._lengthscales * inside)
+        log_normal = -0.5 * z**2 - log_scales[branch]
+        log_uniform = np.log(self._lengthscales / self._sides)[branch][:, None]
         log_end = np.where(is_high[:, None], np.log(p_high), np.log(1.0 - p_free - p_high))
         log_free = np.log(p_free) + np.concatenate([log_normal, log_uniform], axis=1)
-        log_numeric = np.where(is_free[:, None], log_free, log_end).sum(axis=2)
-        same = choices[:, None] == self._choices
-        near = np.log(0.5 * same + 0.5 / self._n_choices).sum(axis=2)
-        log_choices = np.concatenate([near, np.full((len(x), 1), -np.sum(np.log(self._n_choices)))], axis=1)
+        log_numeric = np.where(is_free[:, None], log_free, log_end)
+        log_numeric = np.where(self._varies[branch][:, None], log_numeric, 0.0).sum(axis=2)
+
+        anywhere = np.full((len(x), 1, numbers.shape[1]), -1)
+        own = np.concatenate([self._own[branch], anywhere], axis=1)
+        log_choices = _log_kept_or_drawn(numbers[:, None], own, self._n_choices[branch][:, None]).sum(axis=2)
+        own_branch = np.append(self._branches if self._n_branches > 1 else np.full(len(self._centers), -1), -1)
+        log_branch = _log_kept_or_drawn(branch[:, None], own_branch, np.array(self._n_branches))
         share = np.append(np.full(len(self._centers), 0.5 / len(self._centers)), 0.5)
-        return np.asarray(logsumexp(log_numeric + log_choices, axis=1, b=share), dtype=np.float64)
+        return np.asarray(logsumexp(log_numeric + log_choices + log_branch, axis=1, b=share), dtype=np.float64)
+
+
+def _table(space: Space, axes: NDArray[np.intp], n_choices: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Return the choices of categorical axes in each branch, padded to one length; shape (branches, axes, longest)."""
+    table = np.zeros((*n_choices.shape, int(n_choices.max(initial=1))), dtype=np.intp)
+    for b, branch in enumerate(space.branches):
+        for i, j in enumerate(axes.tolist()):
+            n = int(n_choices[b, i])
+            table[b, i, :n] = branch.values.get(j, np.arange(n))
+    return table
+
+
+def _kept_or_drawn(u: Array, own: NDArray[np.intp], n: NDArray[np.int64] | int) -> NDArray[np.intp]:
+    """Return numbers below n from uniform ones: one's own stays with a probability of a half, −1 stands for none."""
+    has_own = own >= 0
+    drawn = np.floor(np.where(has_own, np.abs(2.0 * u - 1.0), u) * n).astype(np.intp)
+    return np.where(has_own & (u < 0.5), own, drawn)
+
+
+def _log_kept_or_drawn(number: NDArray[np.intp], own: NDArray[np.intp], n: NDArray[np.int64]) -> Array:
+    """Return the log of the probability that a number is what comes out."""
+    return np.log(np.where(own >= 0, 0.5 * (number == own) + 0.5 / n, 1.0 / n))
 
 
 def _cdf(z: Array) -> Array:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from regretstop.array import Array
-from regretstop.bound._slopes import log_n_exact, sloped_axes, slopes_of
+from regretstop.bound._slopes import log_n_exact_in, sloped_axes, slopes_of
 from regretstop.model import Posterior
 from regretstop.spaces import Space
 
@@ -20,7 +20,7 @@ LogGrid = Callable[[float], tuple[float, float]]
 
 @dataclass(frozen=True)
 class Grid:
-    """The analytic grid of a space: what the union bound has to cover, and how finely.
+    """The analytic grid of a branch, or of a space that is one: what the union bound has to cover, and how finely.
 
     Cells of width 2h/(d L_j) on each of d axes with a slope put every point within h of a cell centre, in units
     of f, while the slopes hold. A discrete axis needs no slope if each of its values is a grid point
@@ -64,7 +64,43 @@ class Grid:
         return self.log_n_exact - float(np.sum(np.log(inverse))), float(np.sum(y / ((1.0 + y) ** 2 * inverse)))
 
 
-def grid_for(space: Space, posterior: Posterior, slope_risk: float) -> Grid:
+@dataclass(frozen=True)
+class Grids:
+    """The analytic grid of a space: the grids of its branches, together.
+
+    Attributes:
+        branches: The grids.
+    """
+
+    branches: tuple[Grid, ...]
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether every point of the space is a grid point, so that h = 0."""
+        return all(grid.is_finite for grid in self.branches)
+
+    @property
+    def log_n_exact(self) -> float:
+        """Log of the number of settings of the axes without a slope."""
+        return float(np.logaddexp.reduce([grid.log_n_exact for grid in self.branches]))
+
+    def log_size(self, error: float) -> float:
+        """Return the log of the number of points that leaves an error of at most `error` > 0."""
+        return float(np.logaddexp.reduce([grid.log_size(error) for grid in self.branches]))
+
+    def smooth(self, x: float) -> tuple[float, float]:
+        """Return a smooth stand-in for `log_size(e^(−x))` and its derivative, for choosing x."""
+        return _together([grid.smooth(x) for grid in self.branches])
+
+
+def _together(sizes: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return the log of a sum of sizes, and its derivative, given those of the sizes."""
+    logs, slopes = np.array(sizes).T
+    total = np.logaddexp.reduce(logs)
+    return float(total), float(np.exp(logs - total) @ slopes)
+
+
+def grid_for(space: Space, posterior: Posterior, slope_risk: float) -> Grids:
     """Return the analytic grid for draws of the posterior's kernel, in units of its prior deviation.
 
     Args:
@@ -72,8 +108,10 @@ def grid_for(space: Space, posterior: Posterior, slope_risk: float) -> Grid:
         posterior: The posterior, whose slopes must be known.
         slope_risk: Probability that the slope levels fail, in (0, 1).
     """
-    slopes = slopes_of(space, posterior, slope_risk)
-    return Grid(slopes, space.counts[sloped_axes(space)], log_n_exact(space))
+    levels = np.zeros(space.dim)
+    levels[sloped_axes(space)] = slopes_of(space, posterior, slope_risk)
+    sloped = [(branch, sloped_axes(branch)) for branch in space.branches]
+    return Grids(tuple(Grid(levels[own], branch.counts[own], log_n_exact_in(branch)) for branch, own in sloped))
 
 
 def paper_grid(dim: int, log_reach: float, log_n_discrete: float = 0.0) -> LogGrid:
@@ -129,13 +167,29 @@ def grids_of(space: Space, levels: Array, *, one_level: bool) -> list[LogGrid | 
         levels: r L_j of its axes with a slope, shape (d,), in units of the prior deviation.
         one_level: Whether the levels are one number, the paper's, which gives the paper's grid.
     """
-    counts = space.counts[sloped_axes(space)]
-    counted = np.isfinite(counts)
-    grids = [_grid(levels, log_n_exact(space), one_level)]
-    if np.any(counted):
-        log_exact = log_n_exact(space) + float(np.sum(np.log(counts[counted])))
-        grids.append(_grid(levels[~counted], log_exact, one_level))
-    return grids
+    by_axis = np.zeros(space.dim)
+    by_axis[sloped_axes(space)] = levels
+    in_cells: list[LogGrid | float] = []
+    as_counted: list[LogGrid | float] = []
+    for branch in space.branches:
+        sloped = sloped_axes(branch)
+        counted = sloped & np.isfinite(branch.counts)
+        log_exact = log_n_exact_in(branch)
+        in_cells.append(_grid(by_axis[sloped], log_exact, one_level))
+        log_exact += float(np.sum(np.log(branch.counts[counted])))
+        as_counted.append(_grid(by_axis[sloped & ~counted], log_exact, one_level))
+    is_counted = np.any(np.isfinite(space.counts[sloped_axes(space)]))
+    return [_union(in_cells), _union(as_counted)] if is_counted else [_union(in_cells)]
+
+
+def _union(grids: Sequence[LogGrid | float]) -> LogGrid | float:
+    """Return the grid that is all of these together."""
+    if len(grids) == 1:
+        return grids[0]
+    sizes = [grid for grid in grids if not callable(grid)]
+    if len(sizes) == len(grids):
+        return float(np.logaddexp.reduce(sizes))
+    return lambda x: _together([grid(x) if callable(grid) else (grid, 0.0) for grid in grids])
 
 
 def _grid(levels: Array, log_exact: float, one_level: bool) -> LogGrid | float:

@@ -5,7 +5,8 @@ outwards, on one of its faces. So, given the data (Kac and Rice; docs/theory.md,
 
     P(sup f > f(x̂) + b) ≤ N(b) = Σ_faces ∫ E[ |det H| 1{H ≺ 0, f − f(x̂) > b, outward slopes} | ∇f = 0 ] p_∇f(0) dx
 
-where f − f(x̂), ∇f and H of the posterior are jointly normal at every x. Categories are summed over. A discrete axis
+where f − f(x̂), ∇f and H of the posterior are jointly normal at every x. Categories and branches are summed over; a
+branch is a cube of those axes that are active in it. A discrete axis
 counts as the interval between its first and last value, where the Gaussian process is defined as well and has no
 smaller supremum.
 
@@ -169,7 +170,8 @@ class ExpectedMaxima:
     def sample(self, levels: Sequence[float], n_replicates: int) -> "SampledMaxima":
         """Return places that suit these levels and those near one of them, or all settings."""
         if self._settings is not None:
-            draws = [self._draws(self._settings, index, 0) for _, index in self._parts(self._settings, lambda _: 1)]
+            parts = self._parts(self._settings, lambda k, a: 1)
+            draws = [self._draws(self._settings, index, 0) for index, _ in parts]
             return SampledMaxima(draws, np.ones(len(self._settings.points)), 1, n_alike=n_replicates)
         places = self._places(n_replicates, min(levels))
         seen = self._seen(places)
@@ -186,8 +188,8 @@ class ExpectedMaxima:
         np.minimum(chosen, N_PLACES - 1, out=chosen)  # sums of shares may miss 1
         log_weights = -np.log(np.take_along_axis(share, chosen, axis=1).ravel()) - math.log(N_PLACES * N_CHOSEN)
         picked = places.take((chosen + N_PLACES * np.arange(n_replicates)[:, None]).ravel())
-        a = len(self._faces.numeric)
-        draws = [self._draws(picked, index, k) for k, index in self._parts(picked, lambda k: 1 + a + k * (k + 1) // 2)]
+        parts = self._parts(picked, lambda k, a: 1 + a + k * (k + 1) // 2)
+        draws = [self._draws(picked, index, k) for index, k in parts]
         return SampledMaxima(draws, np.exp(log_weights + picked.log_weights), n_replicates)
 
     def level_for(self, apparent: float) -> float:
@@ -207,13 +209,17 @@ class ExpectedMaxima:
         height = max(level / self._posterior.prior_std, 1.0)
         return self._faces.places(n_replicates, math.sqrt(self._posterior.kernel.curvature / (2.0 * math.pi)) * height)
 
-    def _parts(self, places: Places, size: Callable[[int], int]) -> Iterator[tuple[int, NDArray[np.intp]]]:
-        """Yield places on faces of one dimension k at a time, as many as memory allows for jets of this size."""
-        for k in map(int, np.unique(places.n_free)):
-            index = np.flatnonzero(places.n_free == k)
-            q = size(k)
+    def _parts(self, places: Places, size: Callable[[int, int], int]) -> Iterator[tuple[NDArray[np.intp], int]]:
+        """Yield places on faces of one dimension k, of cubes of one dimension a, and k.
+
+        They are as many at a time as memory allows for jets of this size, which k and a tell.
+        """
+        n_free, n_numeric = places.n_free, places.n_numeric
+        for k, a in np.unique(np.stack([n_free, n_numeric], axis=1), axis=0).tolist():
+            index = np.flatnonzero((n_free == k) & (n_numeric == a))
+            q = size(k, a)
             most = max(_AT_ONCE // (q * (q + self._n_data)), 1)
-            yield from ((k, index[i : i + most]) for i in range(0, len(index), most))
+            yield from ((index[i : i + most], k) for i in range(0, len(index), most))
 
     def _jet(self, points: Array, axes: NDArray[np.intp], n_free: int) -> tuple[Array, Array]:
         """Return mean and covariance of what is above levels, slopes and second derivatives, as `HasJets` does."""
@@ -224,15 +230,15 @@ class ExpectedMaxima:
     def _seen(self, places: Places) -> _Seen:
         """Return what slopes and values say, without second derivatives, about what each place adds."""
         seen = np.empty((3, len(places.points)))
-        n_free = places.n_free
+        n_free, n_numeric, by_face = places.n_free, places.n_numeric, places.order
         s = self._posterior.prior_std
-        for k, index in self._parts(places, lambda k: 1 + k):
-            axes = self._faces.numeric[np.argsort(~places.is_free[index], axis=1, kind="stable")[:, :k]]
+        for index, k in self._parts(places, lambda k, a: 1 + k):
+            axes = self._faces.numeric[by_face[index, :k]]
             mean, covariance = self._jet(places.points[index], axes, 0)
             order = np.r_[1 : 1 + k, 0]
             factor = factor_of(covariance[:, order][:, :, order], s**2)
             w, log_density = at_zero(mean[:, 1:], factor)
-            log_sides = math.log(2.0) * (len(self._faces.numeric) - k)
+            log_sides = math.log(2.0) * (n_numeric[index[0]] - k)
             # E|det H| of a stationary f at a height of one deviation
             seen[0, index] = log_density + k * math.log(self._posterior.kernel.curvature * s) - log_sides
             seen[1, index] = mean[:, 0] + np.einsum("nj,nj->n", factor[:, k, :k], w)
@@ -240,9 +246,9 @@ class ExpectedMaxima:
         return _Seen(places.log_weights + seen[0], n_free, seen[1], seen[2])
 
     def _draws(self, places: Places, index: NDArray[np.intp], k: int) -> _Draws:
-        """Return the draws at those of the places whose faces have dimension k."""
+        """Return the draws at those of the places, on faces of dimension k of cubes of one dimension."""
         places = places.take(index)
-        order = np.argsort(~places.is_free, axis=1, kind="stable")
+        order = places.order[:, : places.n_numeric[0]]
         mean, covariance = self._jet(places.points, self._faces.numeric[order], k)
         n = len(order)
         # The signs with which slopes point outwards, and a maximum bends.

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from regretstop.array import Array
 from regretstop.model import Kernel, Posterior
-from regretstop.spaces import Space
+from regretstop.spaces import Branch, Space
 
 # A discrete numeric axis with at most this many values needs no slope: all its values are grid points. That is
 # as many as a continuous axis has cells where d L_j = 20 and h = 0.01; only their logarithm enters a bound.
@@ -22,14 +22,19 @@ _FIRSTS, _RATIOS = (choice.ravel() for choice in np.meshgrid([2.0, 1.0, 0.5, 0.2
 _LEVELS = 40
 
 
-def sloped_axes(space: Space) -> NDArray[np.bool_]:
+def sloped_axes(space: Space | Branch) -> NDArray[np.bool_]:
     """Return which axes need a slope: the continuous ones, and integers too many to be grid points; shape (d,)."""
     return (space.categories == 0) & (space.counts > _EXACT_UP_TO)
 
 
 def log_n_exact(space: Space) -> float:
-    """Return the log of the number of settings of the axes without a slope."""
-    return float(np.sum(np.log(space.counts[~sloped_axes(space)])))
+    """Return the log of the number of settings of the axes without a slope, of all branches."""
+    return float(np.logaddexp.reduce([log_n_exact_in(branch) for branch in space.branches]))
+
+
+def log_n_exact_in(branch: Branch) -> float:
+    """Return the log of the number of settings of a branch's axes without a slope."""
+    return float(np.sum(np.log(branch.counts[~sloped_axes(branch)])))
 
 
 def slopes_are_known(space: Space, posterior: Posterior) -> bool:
@@ -40,6 +45,9 @@ def slopes_are_known(space: Space, posterior: Posterior) -> bool:
 def slopes_of(space: Space, posterior: Posterior, risk: float) -> Array:
     """Return the slope levels L of the sloped axes that fail with at most this risk; they must be known.
 
+    Branches in which the same axes have a slope are copies of one cube, and others share the risk equally. A level is
+    the largest of those that an axis has.
+
     Returns:
         Shape (number of sloped axes,), in units of the prior deviation.
     """
@@ -47,7 +55,17 @@ def slopes_of(space: Space, posterior: Posterior, risk: float) -> Array:
     if not np.any(sloped):
         return np.zeros(0)
     assert posterior.kernel is not None  # asked before
-    return kernel_slopes(posterior.kernel, posterior.lengthscales[sloped], log_n_exact(space), risk=risk)
+    copies: dict[bytes, list[Branch]] = {}
+    for branch in space.branches:
+        copies.setdefault(sloped_axes(branch).tobytes(), []).append(branch)
+    alike = [branches for branches in copies.values() if np.any(sloped_axes(branches[0]))]
+    levels = np.zeros(space.dim)
+    for branches in alike:
+        own = sloped_axes(branches[0])
+        log_n = float(np.logaddexp.reduce([log_n_exact_in(branch) for branch in branches]))
+        found = kernel_slopes(posterior.kernel, posterior.lengthscales[own], log_n, risk=risk / len(alike))
+        levels[own] = np.maximum(levels[own], found)
+    return levels[sloped]
 
 
 def slope_levels(derivative_stds: Array, expected_suprema: Array, *, risk: float) -> Array:

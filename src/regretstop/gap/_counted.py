@@ -54,7 +54,7 @@ def counting_obstacle(snapshot: Snapshot) -> str | None:
         isinstance(posterior, HasJets) and posterior.kernel is not None for posterior in snapshot.model.posteriors
     ):
         return "the surrogate's posterior knows no derivatives, without which beta='calibrated' can count no maxima"
-    n_numeric = int(np.sum(snapshot.space.categories == 0))
+    n_numeric = max(int(np.sum(branch.numeric)) for branch in snapshot.space.branches)
     if n_numeric > _MOST_NUMERIC:
         return (
             f"beta='calibrated' counts maxima of at most {_MOST_NUMERIC} numeric parameters, and there are {n_numeric}"

@@ -57,8 +57,8 @@ class Optimum:
             shown.
         std: Posterior deviation of the objective, without noise, likewise.
         is_whole: Whether a slice is all of the space, and does not pass through the incumbent.
-        maximisers: Where the maxima of posterior paths are along each axis, shape (number of paths, number of axes);
-            none where the model has no paths.
+        maximisers: Where the maxima of posterior paths are along each axis, shape (number of paths, number of axes),
+            NaN along an axis that the branch of a maximum does not have; none where the model has no paths.
         gains: By how much each of these maxima is better than the incumbent.
         epsilon: More than that is worth looking for; NaN where it is not known.
         incumbent: The trial that is compared with: its place along each axis.
@@ -109,8 +109,8 @@ def optimum_of(
         objective: What the objective's values are, for the axes.
 
     Raises:
-        ValueError: If nothing can be fitted, with the reason; if there is no such parameter; or if there are to be
-            marginals and the model has no paths.
+        ValueError: If nothing can be fitted, with the reason; if there is no such parameter, or the incumbent has it
+            not; or if there are to be marginals and the model has no paths.
     """
     space = optimizer.space
     if epsilon is not None:
@@ -132,6 +132,9 @@ def optimum_of(
         coordinates = [_coordinates(space, j, _LINE) for j in chosen]
     else:
         chosen = [space.names.index(name) for name in params or space.names]
+        if params and not np.all(space.active(snapshot.data.points[[best]])[0, chosen]):
+            number = snapshot.data.numbers[best]
+            raise ValueError(f"a slice goes through trial {number}, which has not all of params, got {params!r}")
         coordinates = [_coordinates(space, j, _LINE if len(chosen) == 1 else _SIDE) for j in chosen]
         mean, std = _slice(snapshot, best, chosen, coordinates)
         units = snapshot.model.units
@@ -139,7 +142,8 @@ def optimum_of(
         mean, std = sign * units.values(mean), 0.5 * units.gain(mean - std, 2.0 * std)
 
     def placed(points: Array) -> Array:
-        return np.stack([_positions(space, j, points[:, j]) for j in chosen], axis=1)
+        active = space.active(points)[:, chosen]
+        return np.where(active, np.stack([_positions(space, j, points[:, j]) for j in chosen], axis=1), np.nan)
 
     return Optimum(
         axes=tuple(_axis(space, j, along) for j, along in zip(chosen, coordinates, strict=True)),
@@ -203,6 +207,7 @@ def _slice(snapshot: Snapshot, best: int, chosen: Sequence[int], coordinates: Se
     grid = np.stack(np.meshgrid(*coordinates, indexing="ij"), axis=-1)
     points = np.tile(snapshot.data.points[best], (grid[..., 0].size, 1))
     points[:, list(chosen)] = grid.reshape(-1, len(chosen))
+    points = snapshot.space.project(points)
     moments = [posterior.mean_std(points) for posterior in snapshot.model.posteriors]
     mean = np.mean([mean for mean, _ in moments], axis=0)
     variance = np.mean([std**2 + (each - mean) ** 2 for each, std in moments], axis=0)
@@ -213,9 +218,8 @@ def _coordinates(space: Space, j: int, n: int) -> Array:
     """Return coordinates along an axis: of all its values, or of n of them where they are more."""
     if space.counts[j] <= n:
         return space.axis_values(j)
-    even = np.tile(space.snap(np.full((1, space.dim), 0.5)), (n, 1))
-    even[:, j] = np.linspace(0.0, 1.0, n)
-    return np.unique(space.snap(even)[:, j])
+    even = np.tile(np.linspace(0.0, 1.0, n)[:, None], (1, space.dim))
+    return np.unique(space.round(even)[:, j])
 
 
 def _positions(space: Space, j: int, coordinates: Array) -> Array:
@@ -251,7 +255,8 @@ def bars(optimum: Optimum, k: int) -> tuple[Array, Array, Array]:
 
     Returns:
         The edges of m bars, and the shares of the paths in each, shape (m,), that are better than the
-        incumbent by more than ε, and that are not. All shares add up to 1.
+        incumbent by more than ε, and that are not. All shares add up to 1, or to that of the paths whose maximum is
+        in a branch that has the axis.
     """
     edges = optimum.axes[k].edges
     is_open, n = optimum.is_open > 0.0, max(len(optimum.gains), 1)

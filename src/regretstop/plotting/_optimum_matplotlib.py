@@ -158,7 +158,7 @@ def _draw_bars(ax: "Axes", found: Optimum, k: int, colours: Colours) -> list[Any
     second = ax.bar(
         starts, settled, widths, bottom=is_open, color=colours.gap, hatch="//", label=words["settled"], **look
     )
-    ax.set_ylim(0.0, 1.05 * float(np.max(is_open + settled)))
+    ax.set_ylim(0.0, 1.05 * (float(np.max(is_open + settled)) or 1.0))  # no path is in a branch that has the axis
     return [first, second]
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from regretstop.array import Array
 from regretstop.model import Posterior
 from regretstop.search._acquisition import Acquisition
-from regretstop.search._moves import moves, nearest_new
+from regretstop.search._moves import climbable, moves, nearest_new
 from regretstop.search._visited import NOTHING, Visited
 from regretstop.spaces import Space, sobol_points
 
@@ -232,27 +232,28 @@ class Maximizer:
         """Run one L-BFGS-B over all starts at once: the sum of their values separates, its evaluation is shared."""
         from scipy.optimize import Bounds, minimize  # slow to import, and not needed to import the package
 
-        if not np.any(free):
+        moving = climbable(self.space, starts) & free
+        if not np.any(moving):
             return starts
-        low, high = self.space.snap(np.vstack([np.zeros(starts.shape[1]), np.ones(starts.shape[1])]))
+        low, high = (np.broadcast_to(corner, starts.shape)[moving] for corner in (self.space.low, self.space.high))
         points = starts.copy()
 
         def negative(flat: Array) -> tuple[float, Array]:
-            points[:, free] = flat.reshape(len(starts), -1)
+            points[moving] = flat
             mean, std, mean_gradient, std_gradient = self.posterior.mean_std_gradient(points)
             by_mean, by_std = acquisition.slopes(mean, std)
             gradient = by_mean[:, None] * mean_gradient + by_std[:, None] * std_gradient
-            return -float(np.sum(acquisition(mean, std))), -gradient[:, free].ravel()
+            return -float(np.sum(acquisition(mean, std))), -gradient[moving]
 
         result = minimize(
             negative,
-            points[:, free].ravel(),
+            points[moving],
             jac=True,
             method="L-BFGS-B",
-            bounds=Bounds(np.tile(low[free], len(starts)), np.tile(high[free], len(starts))),
+            bounds=Bounds(low, high),
             options={"maxiter": self._effort.max_iterations, "ftol": tolerance},
         )
-        points[:, free] = np.asarray(result.x).reshape(len(starts), -1)
+        points[moving] = np.asarray(result.x)
         return points
 
     def _move(self, acquisition: Acquisition, point: Array, visited: Visited) -> Array:

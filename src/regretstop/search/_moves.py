@@ -1,6 +1,7 @@
 """Moves along the discrete axes of a space, one axis at a time."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from regretstop.array import Array
 from regretstop.search._visited import Visited
@@ -10,10 +11,22 @@ from regretstop.spaces import Space
 _TABLE_UP_TO = 64
 
 
+def climbable(space: Space, points: Array) -> NDArray[np.bool_]:
+    """Return along which axes a gradient may be followed from points of shape (m, d), shape (m, d).
+
+    They are the numeric ones that are active there, but for those that decide about others: to move along such a one
+    would be to leave the branch, which the moves along discrete axes do.
+    """
+    return space.active(points) & (space.categories == 0) & ~space.deciding
+
+
 def moves(space: Space, point: Array) -> Array:
-    """Return the points that differ from this one along one discrete axis, shape (m, d); there must be one."""
+    """Return the points that differ from this one along one discrete axis, shape (m, d); there must be one.
+
+    A parameter that becomes active starts from the middle of its axis.
+    """
     found: list[Array] = []
-    for j in np.flatnonzero(np.isfinite(space.counts)):
+    for j in np.flatnonzero(space.active(point[None])[0] & np.isfinite(space.counts)):
         if space.counts[j] <= _TABLE_UP_TO:
             coordinates = space.axis_values(int(j))
         else:  # near and far steps instead of a table of the range

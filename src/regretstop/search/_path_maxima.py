@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from regretstop.array import Array
 from regretstop.model import Paths
 from regretstop.search._maximize import How, Maximizer
-from regretstop.search._moves import moves
+from regretstop.search._moves import climbable, moves
 
 # The candidates with the largest μ + 3σ: with half as many, paths of a model that knows little lose their best hills.
 _SQRT_BETA, _N_CANDIDATES = 3.0, 512
@@ -147,14 +147,15 @@ def _climb(
     """Return where each start gets to on its path, along the free axes."""
     if not np.any(free):
         return starts
-    low, high = maximizer.space.snap(np.vstack([np.zeros(starts.shape[1]), np.ones(starts.shape[1])]))[:, free]
+    low, high = maximizer.space.low[free], maximizer.space.high[free]
+    moving = climbable(maximizer.space, starts)[:, free]
     points = starts.copy()
 
     def objective(x: Array, own: NDArray[np.intp]) -> tuple[Array, Array]:
         full = starts[own].copy()
         full[:, free] = x
         values, gradients = paths.value_gradient(full, which[own])
-        return values, gradients[:, free]
+        return values, np.where(moving[own], gradients[:, free], 0.0)
 
     lengths = np.minimum(maximizer.posterior.lengthscales[free], 1.0)
     points[:, free] = _ascend(objective, np.clip(starts[:, free], low, high), low, high, lengths, tolerance)

@@ -5,15 +5,19 @@ from functools import lru_cache
 import numpy as np
 
 from regretstop.array import Array
+from regretstop.spaces._branches import Branch
 from regretstop.spaces._space import Space
 
 
-def sobol_points(space: Space, n: int, seed: int) -> Array:
-    """Return the first n points of a scrambled Sobol sequence, rounded to the space; shape (n, d)."""
-    unit = _unit_sobol(space.dim, 1 << max(n - 1, 0).bit_length(), seed)[:n].copy()
+def sobol_points(space: Space, n: int, seed: int, branch: Branch | None = None) -> Array:
+    """Return the first n points of a scrambled Sobol sequence, rounded to the space, or to a branch; shape (n, d)."""
+    unit = _unit_sobol(space.dim, 1 << max(n - 1, 0).bit_length(), seed)[:n]
     categorical = space.categories > 0
-    unit[:, categorical] = np.floor(unit[:, categorical] * space.categories[categorical])
-    return space.snap(unit)
+    points = unit.copy()
+    points[:, categorical] = np.floor(unit[:, categorical] * space.categories[categorical])
+    for j, values in () if branch is None else branch.values.items():
+        points[:, j] = values[(unit[:, j] * len(values)).astype(int)]
+    return space.snap(points)
 
 
 @lru_cache(maxsize=8)

@@ -293,10 +293,10 @@ def test_nothing_but_infinities_and_nothing_but_equal_values():
         assert math.isinf(certificate.bound)
 
 
-def test_conditional_parameters_are_not_certified_and_one_warning_says_why(log):
+def test_where_a_number_decides_nothing_is_certified_and_one_warning_says_why(log):
     def objective(trial: optuna.Trial) -> float:
-        k = trial.suggest_int("k", 0, 2)
-        return trial.suggest_float("only sometimes", 0, 1) if k == 2 else float(k)
+        x = trial.suggest_float("x", 0, 2)
+        return trial.suggest_float("only sometimes", 0, 1) if x > 1 else x
 
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     study.optimize(objective, n_trials=25, callbacks=[RegretBoundCallback(epsilon=10.0)])
@@ -305,8 +305,8 @@ def test_conditional_parameters_are_not_certified_and_one_warning_says_why(log):
     assert certificate is not None
     assert math.isinf(certificate.bound)
     assert certificate.reason == (
-        "'only sometimes' is not in every trial with the same range, and the model covers neither conditional "
-        "parameters nor ranges that change"
+        "'only sometimes' is not in every trial with the same range, and no categorical parameter, or integer one with "
+        "at most 20 values, tells in which"
     )
     (warning,) = log.at(logging.WARNING)
     assert certificate.reason in warning

@@ -97,12 +97,12 @@ def test_both_have_to_speak():
 
 @pytest.mark.parametrize("rule", [UCBbr(0.5) | Patience(4), Patience(4), UCBbr(0.5) | Target(-99.0) | Deadline(1e-9)])
 def test_what_needs_no_model_stops_a_study_that_has_none(rule, log):
-    """A conditional space: no bound will ever be computed, and one warning says so, where somebody asked for one."""
+    """A number decides what else there is: no bound is computed, and one warning says so to whoever asked for one."""
     study = new_study()
 
     def branches(trial):
-        kind = trial.suggest_categorical("kind", ["a", "b"])
-        return trial.suggest_float(f"x_{kind}", 0.0, 1.0) + len(trial.params)
+        x = trial.suggest_float("x", 0.0, 1.0)
+        return x + (trial.suggest_float("y", 0.0, 1.0) if x < 0.5 else 1.0)
 
     study.optimize(branches, n_trials=60, callbacks=[RegretBoundCallback(rule=rule)])
     certificate = certificate_of(study)

@@ -54,8 +54,8 @@ def test_what_cannot_be_replayed_says_why():
         replay(optuna.create_study())
 
     def conditional(trial):
-        kind = trial.suggest_categorical("kind", ["a", "b"])
-        return trial.suggest_float(kind, 0.0, 1.0)
+        x = trial.suggest_float("x", 0.0, 1.0)
+        return trial.suggest_float("a" if x < 0.5 else "b", 0.0, 1.0)
 
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     study.optimize(conditional, n_trials=8)
