@@ -37,8 +37,8 @@ def section(folder: Path) -> Section | None:
         f"constants are those of {len(fit)} searches with even seeds; the table is of {told['search'].nunique()} with "
         "odd ones. Every search counts as one. An interval is open above where the stop may well not be in sight, "
         f"which reaches {SIGHT} times as far as the search has come; *not in sight* says that it is not. Left out are "
-        "forecasts of which the record does not tell; none of these had failed when it ended, so the shares are too "
-        "small if anything:",
+        "forecasts of which the record does not tell; none of these had failed when it ended. "
+        f"{_whatever_they_are(told)}:",
         shown=_shown(told),
         caption="Left: intervals that held, with Wilson's 95 % intervals, on the band from 70 to 90 %. Right: forecast "
         "and truth of searches that stopped",
@@ -87,6 +87,12 @@ def share_held(told: pd.DataFrame) -> tuple[float, int]:
     """Return in what share of the searches an interval held, each search as one, and how many searches tell."""
     of_searches = told.groupby("search")["held"].mean().dropna()
     return float(of_searches.mean()), len(of_searches)
+
+
+def _whatever_they_are(told: pd.DataFrame) -> str:
+    """Return the share with what the records do not tell on one side or the other."""
+    all_held, none_held = (share_held(told.assign(held=told["held"].fillna(each)))[0] for each in (1.0, 0.0))
+    return f"Did all of them hold, it would be {100 * all_held:.0f} %, and {100 * none_held:.0f} % if none did"
 
 
 def _row(told: pd.DataFrame) -> Record:
