@@ -35,7 +35,7 @@ def open_search(
     value: str | None,
     direction: str | None,
     ranges: Sequence[str],
-    best_possible: float | None,
+    best_possible: float | None = None,
 ) -> Search:
     """Return the search that is kept somewhere.
 

@@ -20,6 +20,8 @@ _MOST_LISTED = 2048
 _N_CENTERS = 4
 # Where a bound is larger than ε by more than this factor it has a tangent of its own.
 _IS_FAR = 1.5
+# A tangent touches so many deviations below the mean of f(x̂), about where something better by ε is the likeliest.
+_LOWER = 1.0
 
 
 @dataclass(frozen=True)
@@ -75,12 +77,13 @@ def counted_gap(snapshot: Snapshot, delta: float, epsilon: float, incumbent: int
         incumbent = _best_trial(snapshot, delta)
     # The shares of the tests, 1/k(k+1), add up to 1.
     log_share = -math.log(snapshot.test * (snapshot.test + 1))
-    units, pivot = snapshot.model.units, snapshot.mean_of(incumbent)
+    units, pivot = snapshot.model.units, _pivot(snapshot, incumbent)
+    gain = partial(units.gain, snapshot.mean_of(incumbent))
     with np.errstate(under="ignore"):  # densities and tails that are next to nothing
         asked = epsilon if units.warp is None else _likely_regret(snapshot, incumbent, delta, epsilon)
         levels = RegretLevels.at(units, pivot, asked)
         ways = [
-            count_left(maxima, delta, log_share, levels.level(asked), partial(units.gain, pivot))
+            count_left(maxima, delta, log_share, levels.level(asked), gain)
             for maxima in _ways(snapshot, incumbent, levels)
         ]
         found = min(ways, key=lambda left: left.bound)
@@ -108,13 +111,13 @@ def likely_optimum(snapshot: Snapshot, delta: float) -> float:
 
 
 def _left_above(snapshot: Snapshot, epsilon: float, incumbent: int) -> tuple[float, float]:
-    levels = RegretLevels.at(snapshot.model.units, snapshot.mean_of(incumbent), epsilon)
+    levels = RegretLevels.at(snapshot.model.units, _pivot(snapshot, incumbent), epsilon)
     return min(count_above(maxima, levels.level(epsilon)) for maxima in _ways(snapshot, incumbent, levels))
 
 
 def _likely_regret(snapshot: Snapshot, incumbent: int, delta: float, epsilon: float) -> float:
     """Return ε, or about the bound where that is far above: a tangent at ε would make it much larger."""
-    units, pivot = snapshot.model.units, snapshot.mean_of(incumbent)
+    units, pivot = snapshot.model.units, _pivot(snapshot, incumbent)
     near = RegretLevels.at(units, pivot, epsilon)
     level = min(likely_level(maxima, delta, near.level(epsilon)) for maxima in _ways(snapshot, incumbent, near))
     seen = float(units.gain(pivot, np.array(level)))
@@ -126,6 +129,15 @@ def _best_trial(snapshot: Snapshot, delta: float) -> int:
     half = upper_quantile(math.log(0.5 * delta))
     lower = [mean - half * std for mean, std in snapshot.at_data()]
     return int(np.argmax(np.mean(lower, axis=0)))
+
+
+def _pivot(snapshot: Snapshot, incumbent: int) -> float:
+    """Return about what f(x̂) is, standardised, where something is better than it by ε: rather low."""
+    if snapshot.model.warp is None:
+        return 0.0
+    point = snapshot.data.points[[incumbent]]
+    found = np.array([np.ravel(posterior.mean_std(point)) for posterior in snapshot.model.posteriors])
+    return float(np.mean(found[:, 0] - _LOWER * found[:, 1]))
 
 
 def _ways(snapshot: Snapshot, incumbent: int, levels: RegretLevels | None = None) -> list[list[ExpectedMaxima]]:
