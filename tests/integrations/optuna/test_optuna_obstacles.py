@@ -11,7 +11,6 @@ import regretstop_optuna.matplotlib
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
-from optuna.storages.journal import JournalFileBackend, JournalStorage
 from optuna.trial import TrialState
 from regretstop_optuna import (
     GPUCBSampler,
@@ -22,6 +21,7 @@ from regretstop_optuna import (
     should_stop,
 )
 from regretstop_optuna._digest import Digest
+from regretstop_optuna.versions import journal
 
 from regretstop import OptimalityGap
 from tests.integrations.optuna.objectives import parabola
@@ -103,6 +103,7 @@ def test_a_value_of_a_trial_that_suggested_nothing_is_left_out_and_counted(sampl
     certificate = certificate_of(study)
     assert certificate is not None
     assert certificate.stop
+    early = [number for number in early if number < len(study.trials)]
     assert certificate.n_excluded == len(early)
     assert certificate.n_observations == len(study.trials) - len(early)
     if isinstance(study.sampler, GPUCBSampler):
@@ -194,7 +195,7 @@ KEPT = {
 def of(kind: str, tmp_path):
     return {
         "SQLite": f"sqlite:///{tmp_path}/study.db",
-        "journal": JournalStorage(JournalFileBackend(str(tmp_path / "journal.log"))),
+        "journal": journal(tmp_path / "journal.log"),
         "memory": None,
     }[kind]
 
