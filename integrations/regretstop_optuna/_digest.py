@@ -55,7 +55,6 @@ class Digest:
     _independent: set[str] = field(default_factory=set[str])
     _n_observations: int = 0
     _n_without_choice: int = 0
-    _has_constraints: bool = False
     _longest: float = 0.0
 
     def is_of(self, trials: Sequence[FrozenTrial]) -> bool:
@@ -87,7 +86,6 @@ class Digest:
         )
 
     def _add(self, trial: FrozenTrial) -> None:
-        self._has_constraints |= any(key.split(":")[0] == "constraints" for key in trial.system_attrs)
         self._independent |= independent_names(trial)
         if trial.state not in (TrialState.COMPLETE, TrialState.PRUNED):
             return
@@ -117,8 +115,6 @@ class Digest:
                 f"{names} {'is' if one else 'are'} not in every trial with the same range, and the model covers "
                 "neither conditional parameters nor ranges that change"
             )
-        if self._has_constraints:
-            return "the study has constraints, which the model does not cover"
         if self._independent:
             one, names = len(self._independent) == 1, ", ".join(map(repr, sorted(self._independent)))
             return (

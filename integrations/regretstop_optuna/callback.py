@@ -35,8 +35,10 @@ class RegretBoundCallback:
     `should_stop` before `optimize`.
 
     Failed, pruned and infinite trials are no observations. A study with conditional or re-ranged
-    parameters, or with constraints, is not certified; the reason is logged once and stands in the
-    certificate, and the study runs on.
+    parameters is not certified; the reason is logged once and stands in the certificate, and the study
+    runs on. With constraints, `constraints_func` of any sampler or `Trial.set_constraint`, only a
+    feasible trial is certified: the bound on the optimum of the whole space is one on that of its
+    feasible part, too.
 
     Coming from `optuna.terminator.TerminatorCallback`, which is deprecated: say with ε, in the
     objective's own units, what the terminator estimated as the statistical error, or have it

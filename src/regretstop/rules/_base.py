@@ -211,12 +211,13 @@ class Rule(ABC):
         )
 
     def _obstructed(self, snapshot: Snapshot, reason: str) -> Certificate:
-        return self.undecided(
+        nothing = self.undecided(
             reason,
             n_observations=snapshot.data.n_observations,
             n_excluded=snapshot.data.n_excluded,
             guarantee=snapshot.model.guarantee,
         )
+        return replace(nothing, data=replace(nothing.data, n_infeasible=snapshot.data.n_infeasible))
 
     def _optimal(self, snapshot: Snapshot, optimum: int) -> Certificate:
         """Return the certificate of a point that is known to be optimal, which needs no model and spends no risk."""
