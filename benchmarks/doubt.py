@@ -121,7 +121,7 @@ def _say(snapshot: Snapshot, over_samples: GPUCB, regrets: list[float], epsilon:
             snapshot = over_samples.snapshot()
         found = counted_gap(snapshot, DELTA, epsilon)
         regret = regrets[int(snapshot.data.numbers[found.incumbent])]
-        said[name] = [compact(found.bound * snapshot.model.scale), compact(regret), compact(found.left, 3)]
+        said[name] = [compact(found.bound), compact(regret), compact(found.left, 3)]
     return said
 
 

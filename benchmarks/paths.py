@@ -211,7 +211,7 @@ def _ask(
     if paper.left is not None:
         note(f"probability left {smallest:.6g}", paper.left.probability, paper.incumbent)
     gap = calibrated_gap(snapshot, SQRT_BETA)
-    note("calibrated gap", gap.bound * snapshot.model.scale, int(snapshot.data.numbers[gap.incumbent]))
+    note("calibrated gap", gap.bound, int(snapshot.data.numbers[gap.incumbent]))
     for rule in (DeltaCB(smallest, DELTA), DeltaES(smallest, DELTA), AcquisitionThreshold()):
         if rule.obstacle(snapshot) is None:
             estimate = rule.estimate(snapshot)

@@ -112,7 +112,8 @@ def _first_and_then(problem: Problem, seed: int) -> Choose:
     return lambda history: (first if len(history) < 30 else then)(history)
 
 
-def _optuna(problem: Problem, seed: int) -> Choose:
+def of_optuna(problem: Problem, seed: int, name: str = "GPSampler") -> Choose:
+    """Return what one of Optuna's samplers chooses, which has to be told every evaluation."""
     import optuna
 
     from benchmarks.paths import distributions_of
@@ -120,7 +121,7 @@ def _optuna(problem: Problem, seed: int) -> Choose:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it is experimental
-        study = optuna.create_study(direction=problem.direction, sampler=optuna.samplers.GPSampler(seed=seed))
+        study = optuna.create_study(direction=problem.direction, sampler=getattr(optuna.samplers, name)(seed=seed))
     distributions = distributions_of(problem.space)
     asked: list[optuna.Trial] = []
 
@@ -140,5 +141,5 @@ SAMPLERS: dict[str, Callable[[Problem, int], Choose]] = {
     "optimism": _optimism,
     "exceedance of ε": lambda problem, seed: _gpucb(problem, seed, exceedance=problem.epsilons[0]),
     "exceedance of ε/10": lambda problem, seed: _gpucb(problem, seed, exceedance=problem.epsilons[0] / 10.0),
-    "Optuna's GPSampler": _optuna,
+    "Optuna's GPSampler": of_optuna,
 }

@@ -19,7 +19,9 @@ _START, _END = "datetime_start", "datetime_complete"
 _STATE, _COMPLETE, _PRUNED = "state", "COMPLETE", "PRUNED"
 
 
-def csv_search(path: Path, *, value: str, direction: str | None, ranges: Sequence[str]) -> Search:
+def csv_search(
+    path: Path, *, value: str, direction: str | None, ranges: Sequence[str], best_possible: float | None
+) -> Search:
     """Return the search that a file holds, in the order of its rows.
 
     Args:
@@ -27,6 +29,7 @@ def csv_search(path: Path, *, value: str, direction: str | None, ranges: Sequenc
         value: The column of the objective. An empty field is a trial that failed.
         direction: "minimize" or "maximize".
         ranges: Declared ranges.
+        best_possible: The best value that the objective could ever have; None where it is not known.
 
     Raises:
         ValueError: If there is no such column or no direction, or no row has a value.
@@ -65,6 +68,7 @@ def csv_search(path: Path, *, value: str, direction: str | None, ranges: Sequenc
             seconds=seconds if math.fsum(seconds) > 0.0 else (),
             after_stop=after_stop,
             progress=progress,
+            best_possible=best_possible,
         )
 
     return Search(f"file {path.name!r}", len(rows), value, notes, run)

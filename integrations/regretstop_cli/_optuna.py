@@ -9,12 +9,13 @@ from regretstop_cli._sources import Progress, Search
 _SQLITE = b"SQLite format 3\0"
 
 
-def optuna_search(storage: str, study_name: str | None) -> Search:
+def optuna_search(storage: str, study_name: str | None, best_possible: float | None) -> Search:
     """Return the search of a study.
 
     Args:
         storage: A URL, an SQLite file, or a journal file.
         study_name: Which study; None for the only one.
+        best_possible: The best value that the objective could ever have; None where it is not known.
 
     Raises:
         ValueError: If there is no such storage, or no such study.
@@ -37,7 +38,7 @@ def optuna_search(storage: str, study_name: str | None) -> Search:
     notes = [f"{n_running} trials have not ended, and are left out"] if n_running else []
 
     def run(rule: Rule, after_stop: Schedule, progress: Progress) -> Replay:
-        return replay(study, rule, after_stop=after_stop, progress=progress)
+        return replay(study, rule, best_possible=best_possible, after_stop=after_stop, progress=progress)
 
     metric_names = study.metric_names
     return Search(f"study {chosen!r}", n_trials, metric_names[0] if metric_names else "objective", notes, run)

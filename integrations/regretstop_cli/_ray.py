@@ -13,7 +13,14 @@ from regretstop_cli._sources import Progress, Search
 _MODES = {"minimize": "min", "maximize": "max", None: None}
 
 
-def ray_search(directory: Path, *, metric: str | None, direction: str | None, ranges: Sequence[str]) -> Search:
+def ray_search(
+    directory: Path,
+    *,
+    metric: str | None,
+    direction: str | None,
+    ranges: Sequence[str],
+    best_possible: float | None,
+) -> Search:
     """Return the search of an experiment.
 
     Args:
@@ -21,6 +28,7 @@ def ray_search(directory: Path, *, metric: str | None, direction: str | None, ra
         metric: Name of the metric; None where the experiment tells.
         direction: Likewise.
         ranges: Declared ranges, for an experiment without a `GPUCBSearch`.
+        best_possible: The best value that the objective could ever have; None where it is not known.
 
     Raises:
         ValueError: If it is no experiment, metric or direction are not known, or no trial has ended.
@@ -40,7 +48,9 @@ def ray_search(directory: Path, *, metric: str | None, direction: str | None, ra
             raise ValueError("the experiment's GPUCBSearch knows the search space: leave --range out")
 
         def run(rule: Rule, after_stop: Schedule, progress: Progress) -> Replay:
-            return replay(directory.resolve(), rule, after_stop=after_stop, progress=progress)
+            return replay(
+                directory.resolve(), rule, best_possible=best_possible, after_stop=after_stop, progress=progress
+            )
 
         return Search(name, len(found.trials), found.metric, notes, run)
     rows = [dict(_flat(trial.config)) for trial in found.trials]
@@ -60,6 +70,7 @@ def ray_search(directory: Path, *, metric: str | None, direction: str | None, ra
             seconds=seconds if math.fsum(seconds) > 0.0 else (),
             after_stop=after_stop,
             progress=progress,
+            best_possible=best_possible,
         )
 
     return Search(name, len(rows), found.metric, [*notes, *said], run_seen)

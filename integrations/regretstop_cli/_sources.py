@@ -29,7 +29,13 @@ class Search:
 
 
 def open_search(
-    storage: str, study: str | None, *, value: str | None, direction: str | None, ranges: Sequence[str]
+    storage: str,
+    study: str | None,
+    *,
+    value: str | None,
+    direction: str | None,
+    ranges: Sequence[str],
+    best_possible: float | None = None,
 ) -> Search:
     """Return the search that is kept somewhere.
 
@@ -39,6 +45,7 @@ def open_search(
         value: Name of the objective's column or metric.
         direction: "minimize" or "maximize"; None where the place knows it.
         ranges: Declared ranges, as on the command line.
+        best_possible: The best value that the objective could ever have; None where it is not known.
 
     Raises:
         ValueError: If there is no search, several, or one that cannot be read.
@@ -56,13 +63,13 @@ def open_search(
             raise ValueError(f"an Optuna study knows {', '.join(given)} itself: leave it out")
         from regretstop_cli._optuna import optuna_search
 
-        return optuna_search(storage, study)
+        return optuna_search(storage, study, best_possible)
     if study is not None:
         raise ValueError(f"only an Optuna storage has studies, got study={study!r} of {storage!r}")
     if is_csv:
         from regretstop_cli._csv import csv_search
 
-        return csv_search(path, value=value or "value", direction=direction, ranges=ranges)
+        return csv_search(path, value=value or "value", direction=direction, ranges=ranges, best_possible=best_possible)
     from regretstop_cli._ray import ray_search
 
-    return ray_search(path, metric=value, direction=direction, ranges=ranges)
+    return ray_search(path, metric=value, direction=direction, ranges=ranges, best_possible=best_possible)

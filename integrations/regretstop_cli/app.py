@@ -38,6 +38,10 @@ def check(
     ] = ...,  # pyright: ignore[reportArgumentType]
     delta: Annotated[float, typer.Option(help="δ, the probability with which a bound may fail.")] = 0.05,
     rule: Annotated[RuleName, typer.Option(help="The stopping rule.")] = "UCBbr",
+    best_possible: Annotated[
+        float | None,
+        typer.Option(help="The best value that the objective could ever have: 1.0 for an accuracy, 0.0 for a loss."),
+    ] = None,
     value: Annotated[
         str | None, typer.Option(help="Of a CSV file the column of the objective ('value'); of Ray the metric.")
     ] = None,
@@ -69,7 +73,9 @@ def check(
         chosen = _rule(rule, epsilon, delta)
         for path in (html, None if json_path in (None, "-") else Path(json_path or "")):
             _check_writable(path)
-        search = open_search(storage, study, value=value, direction=direction, ranges=ranges or [])
+        search = open_search(
+            storage, study, value=value, direction=direction, ranges=ranges or [], best_possible=best_possible
+        )
         # What comes after the stop is for the picture only: a test at each quarter more is enough for that.
         found = _with_progress(
             "Asking the rule", search.n_trials, lambda tick: search.replay(chosen, Geometric(10, 1.25), tick)

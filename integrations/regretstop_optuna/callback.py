@@ -55,6 +55,8 @@ class RegretBoundCallback:
         surrogate: The model, by default a `regretstop.GaussianProcess` with everything estimated. Declared lengthscales
             belong to the parameters in alphabetical order. It is for studies with another sampler than
             `GPUCBSampler`, which lends its own model.
+        best_possible: The best value that the objective could ever have, such as 1.0 for an accuracy; see
+            `regretstop.GPUCB`. Beside a `GPUCBSampler` give it to that.
 
     Raises:
         ValueError: If an argument is out of its range; on the first call if the study has several
@@ -68,12 +70,10 @@ class RegretBoundCallback:
         delta: float = 0.05,
         rule: Rule | None = None,
         surrogate: Surrogate | None = None,
+        best_possible: float | None = None,
     ) -> None:
         self._rule = resolve_rule(epsilon, delta, rule, has_scores=True)
-        self._models = Models(
-            surrogate=surrogate,
-            seed=0,
-        )
+        self._models = Models(surrogate=surrogate, best_possible=best_possible, seed=0)
         self._announced = False
         self._has_warned = False
         self._lock = threading.Lock()
@@ -99,8 +99,14 @@ class RegretBoundCallback:
             study.stop()
 
     def _is_decided(self, study: Study, trial: int) -> bool:
+        lent, own = models_of(study), self._models.options["best_possible"]
+        if lent is not None and own not in (None, lent.options["best_possible"]):
+            raise ValueError(
+                f"best_possible is {own!r} here and {lent.options['best_possible']!r} in the GPUCBSampler, whose model "
+                "is used: give it to the sampler"
+            )
         try:
-            decision = decide(study, self._rule, models_of(study) or self._models, trial)
+            decision = decide(study, self._rule, lent or self._models, trial)
         except StorageInternalError as error:
             # Others may keep a database locked for longer than this worker waits. The next call sees what was missed.
             if not self._has_warned:

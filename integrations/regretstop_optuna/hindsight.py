@@ -2,6 +2,7 @@
 
 import datetime
 from collections.abc import Callable
+from typing import Any
 
 from optuna.study import Study, StudyDirection
 
@@ -22,6 +23,7 @@ def replay(
     epsilon: Epsilon | None = None,
     delta: float = 0.05,
     surrogate: Surrogate | None = None,
+    best_possible: float | None = None,
     after_stop: Schedule | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Replay:
@@ -39,6 +41,7 @@ def replay(
         delta: δ in (0, 1).
         surrogate: The model; that of the study's sampler if it is a `GPUCBSampler`, else a `GaussianProcess`, by
             default.
+        best_possible: The best value that the objective could ever have; that of the sampler likewise.
         after_stop: As for `regretstop.replay`: when the rule is asked after the stop, where nothing is decided.
         progress: Called with the number of trials that have been replayed.
 
@@ -55,8 +58,8 @@ def replay(
     # As when the callback asked: a sampler of ours lent it its model.
     lent = models_of(study)
     options = {} if lent is None else lent.options
-    if surrogate is not None:
-        options = {**options, "surrogate": surrogate}
+    given: dict[str, Any] = {"surrogate": surrogate, "best_possible": best_possible}
+    options = {**options, **{name: value for name, value in given.items() if value is not None}}
     return replay_observations(
         view.observations,
         space_from(dict(sorted(view.joint.items()))),

@@ -46,6 +46,8 @@ class GPUCBSampler(BaseSampler):
             the space, they follow a scrambled Sobol sequence.
         surrogate: The model, by default a `regretstop.GaussianProcess` with everything estimated. Declared lengthscales
             belong to the parameters in alphabetical order.
+        best_possible: The best value that the objective could ever have, such as 1.0 for an accuracy; see
+            `regretstop.GPUCB`.
         independent_sampler: Sampler for the parameters outside the joint space; a `RandomSampler`
             with the same seed if None.
         constraints_func: Returns the constraints of a trial that was completed or pruned, as for Optuna's own samplers:
@@ -64,6 +66,7 @@ class GPUCBSampler(BaseSampler):
         seed: int | None = None,
         n_startup_trials: int = 5,
         surrogate: Surrogate | None = None,
+        best_possible: float | None = None,
         independent_sampler: BaseSampler | None = None,
         constraints_func: ConstraintsFunc | None = None,
     ) -> None:
@@ -74,6 +77,7 @@ class GPUCBSampler(BaseSampler):
             exceedance=exceedance,
             surrogate=surrogate,
             n_initial=n_startup_trials,
+            best_possible=best_possible,
             seed=seed,
         )
         self._independent_sampler = independent_sampler or RandomSampler(seed=seed)

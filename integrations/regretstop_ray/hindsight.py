@@ -32,6 +32,7 @@ def replay(
     metric: str | None = None,
     mode: str | None = None,
     surrogate: Surrogate | None = None,
+    best_possible: float | None = None,
     after_stop: Schedule | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Replay:
@@ -53,6 +54,7 @@ def replay(
         metric: Name of the metric; needed where Tune's results do not tell.
         mode: "min" or "max"; likewise.
         surrogate: The model; that of the stopper or the searcher by default, else a `GaussianProcess`.
+        best_possible: The best value that the metric could ever have; that of the stopper or the searcher by default.
         after_stop: As for `regretstop.replay`: when the rule is asked after the stop, where nothing is decided.
         progress: Called with the number of trials that have been replayed.
 
@@ -64,6 +66,8 @@ def replay(
     check_objective(metric, mode)
     seconds: dict[str, float] = {}
     options: Mapping[str, Any] = {}
+    given: dict[str, Any] = {"surrogate": surrogate, "best_possible": best_possible}
+    given = {name: value for name, value in given.items() if value is not None}
     if isinstance(source, RegretBoundStopper | GPUCBSearch):
         log = source.log
         options = log.model.options
@@ -72,11 +76,9 @@ def replay(
         seconds = {trial.trial_id: trial.seconds for trial in trials.trials}
         searched = None if space is not None else searcher_of(trials.directory)
         if searched is None:
-            return _of_results(trials, space, rule, surrogate, after_stop, progress)
+            return _of_results(trials, space, rule, given, after_stop, progress)
         log, options = searched.log, searched.restored_options or options
-    if surrogate is not None:
-        options = {**options, "surrogate": surrogate}
-    return _of_log(log, seconds, rule, options, after_stop, progress)
+    return _of_log(log, seconds, rule, {**options, **given}, after_stop, progress)
 
 
 @dataclass(frozen=True)
@@ -190,7 +192,7 @@ def _of_results(
     found: EndedTrials,
     space: Mapping[str, Any] | None,
     rule: Rule,
-    surrogate: Surrogate | None,
+    options: Mapping[str, Any],
     after_stop: Schedule | None,
     progress: Callable[[int], None] | None,
 ) -> Replay:
@@ -207,7 +209,7 @@ def _of_results(
         found.mode,
         [t.seconds for t in found.trials],
         rule,
-        {"surrogate": surrogate},
+        options,
         after_stop,
         progress,
     )

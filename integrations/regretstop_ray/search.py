@@ -49,6 +49,8 @@ class GPUCBSearch(Searcher):
         n_initial_points: Trials before the model is used; they follow a scrambled Sobol sequence.
         surrogate: The model, by default a `regretstop.GaussianProcess` with everything estimated. Declared lengthscales
             belong to the parameters in the order of the search space.
+        best_possible: The best value that the objective could ever have, such as 1.0 for an accuracy; see
+            `regretstop.GPUCB`.
 
     Raises:
         ValueError: If an argument is out of its range, or the arguments do not go together.
@@ -67,6 +69,7 @@ class GPUCBSearch(Searcher):
         seed: int | None = None,
         n_initial_points: int = 5,
         surrogate: Surrogate | None = None,
+        best_possible: float | None = None,
     ) -> None:
         check_objective(metric, mode)
         super().__init__(metric=metric, mode=mode)
@@ -77,6 +80,7 @@ class GPUCBSearch(Searcher):
             "exceedance": exceedance,
             "surrogate": surrogate,
             "n_initial": n_initial_points,
+            "best_possible": best_possible,
             "seed": self._seed,
         }
         # With its constants, which the log has no need of.

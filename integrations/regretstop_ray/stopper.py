@@ -71,6 +71,8 @@ class RegretBoundStopper(Stopper, Callback):
         mode: "min" or "max".
         surrogate: The model, by default a `regretstop.GaussianProcess` with everything estimated. Declared lengthscales
             belong to the parameters in the order of the search space.
+        best_possible: The best value that the metric could ever have, such as 1.0 for an accuracy; see
+            `regretstop.GPUCB`.
 
     Raises:
         ValueError: If an argument is out of its range, or the arguments do not go together.
@@ -90,6 +92,7 @@ class RegretBoundStopper(Stopper, Callback):
         metric: str | None = None,
         mode: Literal["min", "max"] | None = None,
         surrogate: Surrogate | None = None,
+        best_possible: float | None = None,
     ) -> None:
         self._rule = resolve_rule(epsilon, delta, rule)
         if on_stop not in ("kill", "drain"):
@@ -99,9 +102,7 @@ class RegretBoundStopper(Stopper, Callback):
         self._on_stop = on_stop
         # Alone, it learns of trials from their results; otherwise the searcher is told of them.
         self._is_alone = search is None
-        options = {
-            "surrogate": surrogate,
-        }
+        options = {"surrogate": surrogate, "best_possible": best_possible}
         if search is not None:
             given = {"space": space, "metric": metric, "mode": mode, **options}
             unasked = [name for name, value in given.items() if value is not None]

@@ -53,6 +53,8 @@ class RegretBoundStopper:
         surrogate: The model, by default a `regretstop.GaussianProcess` with everything estimated. Declared lengthscales
             belong to the dimensions that vary, in the order of `result.space` (alphabetical for `BayesSearchCV`), and a
             declared mean is that of what is minimised.
+        best_possible: The least value that the objective could ever have, as scikit-optimize holds it: 0.0 for a loss,
+            and -1.0 for the accuracy of a `BayesSearchCV`; see `regretstop.GPUCB`.
 
     Raises:
         ValueError: If an argument is out of its range.
@@ -65,10 +67,12 @@ class RegretBoundStopper:
         rule: Rule | None = None,
         *,
         surrogate: Surrogate | None = None,
+        best_possible: float | None = None,
     ) -> None:
         self._rule = resolve_rule(epsilon, delta, rule)
         self._options: dict[str, Any] = {
             "surrogate": surrogate,
+            "best_possible": best_possible,
             "seed": 0,  # the same data give the same certificate; the search's own generator is never touched
         }
         check_search(**self._options)

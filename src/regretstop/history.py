@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from regretstop.array import Array
 from regretstop.spaces import SAME_POINT, Space
 
+# So much better than the best possible value is rounding, as of a mean of ones.
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True)
 class Observation:
@@ -184,10 +187,13 @@ class History:
     Args:
         space: The search space.
         sign: Values times the sign are maximised.
+        ceiling: The best possible value times the sign; ∞ if there is none.
     """
 
-    def __init__(self, space: Space, sign: float) -> None:
+    def __init__(self, space: Space, sign: float, ceiling: float = math.inf) -> None:
         self._space = space
+        self._sign = sign
+        self._ceiling = ceiling
         self._encoder = HistoryEncoder(space, sign)
         self._encoded: EncodedHistory | None = None
         self._pending: list[tuple[Mapping[str, Any], float | None]] = []
@@ -210,10 +216,24 @@ class History:
 
     @property
     def encoded(self) -> EncodedHistory:
-        """What is fitted; the same object until something ends."""
+        """What is fitted; the same object until something ends.
+
+        Raises:
+            ValueError: If a value is beyond the best possible one.
+        """
         if self._encoded is None:
-            self._encoded = self._encoder.encode(self._observations)
+            encoded = self._encoder.encode(self._observations)
+            self._check_ceiling(encoded)
+            self._encoded = encoded
         return self._encoded
+
+    def _check_ceiling(self, encoded: EncodedHistory) -> None:
+        beyond = np.flatnonzero(encoded.values > self._ceiling + _ROUNDING * max(abs(self._ceiling), 1.0))
+        if len(beyond):
+            ceiling, value = (self._sign * each for each in (self._ceiling, float(encoded.values[beyond[0]])))
+            raise ValueError(
+                f"best_possible is {ceiling!r}, but trial {encoded.numbers[beyond[0]]} has the better value {value!r}"
+            )
 
     def begin(self, params: Mapping[str, Any]) -> None:
         """Record that a point is being evaluated from now on."""

@@ -1,5 +1,6 @@
 """GP-UCB by ask and tell, with a certificate at any moment."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -11,7 +12,7 @@ from regretstop.array import Array
 from regretstop.certificate import Certificate
 from regretstop.checks import as_float, check_between
 from regretstop.history import EncodedHistory, History, Observation
-from regretstop.model import GaussianProcess, Surrogate, all_equal, plateau_of
+from regretstop.model import GaussianProcess, LogWarp, Surrogate, all_equal, plateau_of
 from regretstop.propose import check_search, initial_point, next_point
 from regretstop.rules import Rule, certify
 from regretstop.schedule import EVERY_OBSERVATION, Due, Schedule
@@ -50,6 +51,9 @@ class GPUCB:
             the first `ask` or certificate at the latest. Where it samples its hyperparameters, points of a number or
             "theory" for β are chosen at their mode, those of exceedance sampling and beta="matched" over the samples.
         n_initial: Observations before the model is used; points of a scrambled Sobol sequence until then.
+        best_possible: The best value that the objective could ever have, in its own units and direction: 1.0 for an
+            accuracy, 0.0 for a loss. No certificate is larger than what is left up to there, and where hyperparameters
+            are estimated the model is one of a warped value (docs/theory.md, A declared range). None if none is known.
         seed: Seed of everything random; None for a fresh one.
 
     Raises:
@@ -65,11 +69,19 @@ class GPUCB:
         exceedance: float | Literal["rule"] | None = "rule",
         surrogate: Surrogate | None = None,
         n_initial: int = 5,
+        best_possible: float | None = None,
         seed: int | None = None,
     ) -> None:
         if direction not in ("maximize", "minimize"):
             raise ValueError(f"direction must be 'maximize' or 'minimize', got {direction!r}")
-        check_search(beta=beta, exceedance=exceedance, surrogate=surrogate, n_initial=n_initial, seed=seed)
+        check_search(
+            beta=beta,
+            exceedance=exceedance,
+            surrogate=surrogate,
+            n_initial=n_initial,
+            best_possible=best_possible,
+            seed=seed,
+        )
         if not isinstance(space, Space):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ValueError(f"space must be a Space, got {space!r}")
         self.space = space
@@ -83,7 +95,8 @@ class GPUCB:
         if isinstance(self._surrogate, GaussianProcess):  # others may have to load a library first
             self._surrogate.n_estimated(space.categories)  # a wrong number of lengthscales is reported at once
         self._n_estimated: int | None = None
-        self._history = History(space, self._sign)
+        self._ceiling = math.inf if best_possible is None else self._sign * float(best_possible)
+        self._history = History(space, self._sign, self._ceiling)
         self._model: tuple[EncodedHistory, SearchModel] | None = None
         # The last test of each rule, by its repr.
         self._tests: dict[str, tuple[EncodedHistory, Certificate]] = {}
@@ -234,7 +247,8 @@ class GPUCB:
                 obstacle = all_equal(self._sign * float(data.values[0]))
             else:
                 # What was fitted for a value that was raised is better than what was observed.
-                known = data.inside & (data.values >= fit.data.fence)
+                as_fitted = data.values if fit.data.warp is None else fit.data.warp(data.values)
+                known = data.inside & (as_fitted >= fit.data.fence)
                 if not np.any(known):
                     obstacle = "the values in the space are all far worse than those outside it"
                 elif not np.any(known & data.feasible):
@@ -254,6 +268,8 @@ class GPUCB:
                 n_observations=n,
                 n_excluded=data.n_excluded,
                 optimum=self._optimum(data, candidates),
+                ceiling=self._ceiling,
+                is_exact=bool(n) and math.isfinite(self._ceiling) and not self._fit(data).has_noise,
                 last=last,
                 plateau=None if plateau is None else replace(plateau, value=self._sign * plateau.value),
                 observations=self._history.observations,
@@ -289,7 +305,13 @@ class GPUCB:
     def _fit(self, data: EncodedHistory) -> SearchModel:
         if self._model is not None and self._model[0].fits_as(data):
             return self._model[1]
-        fit = self._surrogate.fit(data.points, data.values, categories=self.space.categories, sign=self._sign)
+        categories, values = self.space.categories, data.values
+        warp: LogWarp | None = None
+        if math.isfinite(self._ceiling) and isinstance(self._surrogate, GaussianProcess):
+            warp = self._surrogate.warp(data.points, values, categories=categories, best=self._ceiling)
+        values = values if warp is None else warp(values)
+        fit = self._surrogate.fit(data.points, values, categories=categories, sign=self._sign)
+        fit = replace(fit, data=replace(fit.data, warp=warp))
         model = SearchModel.of(fit, self.space, data.points[data.inside], self._seed)
         if data is self._history.encoded:
             self._model = data, model
@@ -304,10 +326,9 @@ class GPUCB:
         n_ended, n_pending = self._history.n_observations, self._history.n_pending
         if exceedance is not None and (n_ended + n_pending) % 2:
             rng = np.random.default_rng([self._seed, n_ended, n_pending])
-            epsilon = exceedance / model.fit.data.scale
-            closed = NOTHING if repeats else visited
+            units, closed = model.fit.data.units, NOTHING if repeats else visited
             recommendable = data.points[data.inside & data.feasible]
-            point = exceeding_point(model.maximizers, recommendable, epsilon, rng, closed)
+            point = exceeding_point(model.maximizers, recommendable, lambda at: units.gap(at, exceedance), rng, closed)
             if point is not None:
                 return point
         return next_point(model, self._beta, len(data.values), self.snapshot, visited, repeats=repeats)

@@ -38,6 +38,7 @@ def check_search(
     exceedance: object = None,
     surrogate: object = None,
     n_initial: object = 5,
+    best_possible: object = None,
     seed: object = None,
 ) -> None:
     """Check those arguments of `GPUCB` that have nothing to do with the space, for callers who do not know it yet.
@@ -51,6 +52,8 @@ def check_search(
     if surrogate is not None and (isinstance(surrogate, type) or not isinstance(surrogate, Surrogate)):
         raise ValueError(f"surrogate must have guarantee, n_estimated and fit, got {surrogate!r}")
     check_at_least("n_initial", n_initial, 1)
+    if best_possible is not None:
+        check_between("best_possible", best_possible, -math.inf)
     if seed is not None:
         check_at_least("seed", seed, 0)
 

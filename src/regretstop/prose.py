@@ -60,6 +60,8 @@ def text(certificate: Statement) -> str:
         lines.append("It rests on a maximum over the space that was searched for, not enumerated.")
     if certificate.maximum == "counted" and math.isfinite(certificate.bound):
         lines.append("It rests on how many local maxima are expected, an integral that was estimated at random places.")
+    if certificate.maximum == "declared":
+        lines.append("It is what is left up to the best possible value that you declared.")
     lines += _left(certificate, "ε") + _expected(certificate)
     lines += _risk(certificate)
     lines += [_beside(other, certificate.guarantee == "none") for other in certificate.others]
@@ -113,6 +115,8 @@ def _statement(certificate: Statement) -> list[str]:
     if certificate.data.n_infeasible:
         optimum, feasible = "the optimum of the whole space, so the feasible one too,", "the feasible optimum"
     claim = f"{optimum} is at most {rounded_up(certificate.bound)} better than"
+    if certificate.maximum == "declared" and certificate.noise is not None and certificate.noise.noise_std == 0.0:
+        return [f"Given the best possible value and that there is no noise, as you declared, {claim} {trial}."]
     if certificate.maximum == "evaluated":
         claim = f"{feasible} is at most {rounded_up(certificate.bound)} better than"
         return [f"Given that there is no noise, as you declared, {claim} {trial}."]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from regretstop.array import Array
 from regretstop.history import Observation
-from regretstop.model import ModelCheck, Plateau, Posterior, SamplingReport
+from regretstop.model import LogWarp, ModelCheck, Plateau, Posterior, SamplingReport, Units
 from regretstop.schedule import EVERY_OBSERVATION, Schedule
 from regretstop.search import Maximizer, SearchModel
 from regretstop.spaces import Space
@@ -41,8 +41,9 @@ class FittedModel:
         guarantee: "theorem" where kernel and noise were declared, "model" where they were estimated.
         posteriors: One per hyperparameter sample; none where nothing is fitted.
         maximizers: Of an acquisition, for each posterior, in the same order.
-        scale: One standardised unit, in the objective's units.
-        offset: What is 0 in standardised units, in the objective's units and maximised.
+        scale: One standardised unit, in the objective's units, or in those of warped values.
+        offset: What is 0 in standardised units, in the same units and maximised.
+        warp: What was applied to the values first; None for none.
         sampling: How the hyperparameter samples came about; None where there are none.
         check: How well earlier values were predicted before they were seen; None where that was not checked.
     """
@@ -52,6 +53,7 @@ class FittedModel:
     maximizers: tuple[Maximizer, ...] = ()
     scale: float = 1.0
     offset: float = 0.0
+    warp: LogWarp | None = None
     sampling: SamplingReport | None = None
     check: ModelCheck | None = None
 
@@ -65,9 +67,15 @@ class FittedModel:
             maximizers=model.maximizers,
             scale=fit.data.scale,
             offset=fit.data.offset,
+            warp=fit.data.warp,
             sampling=fit.sampling,
             check=fit.check,
         )
+
+    @property
+    def units(self) -> Units:
+        """How to go back to the objective's units."""
+        return Units(self.offset, self.scale, self.warp)
 
     @property
     def is_at_mode(self) -> bool:
@@ -78,18 +86,15 @@ class FittedModel:
         """Return the model with other maximizers, and the posteriors that are theirs."""
         return replace(self, maximizers=maximizers, posteriors=tuple(each.posterior for each in maximizers))
 
-    def noise_std_of(self, posterior: Posterior) -> float:
-        """Return σ in the objective's units: that of the fit, or of the user, before the model check inflates it."""
-        inflation = 1.0 if self.check is None else self.check.inflation
-        return posterior.noise_std * self.scale / inflation
+    def noise_std_of(self, posterior: Posterior, at: float = 0.0) -> float:
+        """Return σ in the objective's units: that of the fit, or of the user, before the model check inflates it.
 
-    def noise(self, *posteriors: Posterior) -> Noise:
-        """Return the largest noise and jitter of the given posteriors, of all unless some are given."""
-        chosen = posteriors or self.posteriors
-        return Noise(
-            noise_std=max(map(self.noise_std_of, chosen)),
-            jitter_std=math.sqrt(max(p.jitter for p in chosen)) * self.scale,
-        )
+        Args:
+            posterior: Of which the noise is.
+            at: The standardised value where it is: a warp makes it larger at lower ones.
+        """
+        inflation = 1.0 if self.check is None else self.check.inflation
+        return posterior.noise_std * self.units.slope(at) / inflation
 
     def report(self) -> ModelReport:
         """Return what a certificate says about the model: the samples that it is the worst of, and their check."""
@@ -140,6 +145,8 @@ class ObservedData:
         n_excluded: Observations that did not.
         optimum: Index among the points of one that is known to be optimal, whatever the model: every point of the
             space was evaluated, and the noise is declared to be 0. None if none is known.
+        ceiling: The best value that the objective could ever have, in its units and maximised; ∞ if none is declared.
+        is_exact: Whether the noise is declared to be 0.
         last: The last observation; None where nothing is fitted.
         plateau: The worst values where they look like a penalty; None where they do not.
         observations: All evaluations that ended, also those that are not fitted.
@@ -155,6 +162,8 @@ class ObservedData:
     n_observations: int
     n_excluded: int
     optimum: int | None = None
+    ceiling: float = math.inf
+    is_exact: bool = False
     last: LastObservation | None = None
     plateau: Plateau | None = None
     observations: tuple[Observation, ...] = ()
@@ -200,6 +209,20 @@ class Snapshot:
     def at_data(self) -> list[tuple[Array, Array]]:
         """Return means and deviations of the candidates under each posterior, of shape (n,) each."""
         return [posterior.mean_std(self.data.points) for posterior in self.model.posteriors]
+
+    def mean_of(self, trial: int) -> float:
+        """Return the posterior mean of a trial, standardised, in the mean over the posteriors."""
+        point = self.data.points[[trial]]
+        return float(np.mean([posterior.mean_std(point)[0][0] for posterior in self.model.posteriors]))
+
+    def noise_at(self, trial: int, *posteriors: Posterior) -> Noise:
+        """Return the largest noise and jitter of the given posteriors, of all unless some are given, at a trial."""
+        chosen = posteriors or self.model.posteriors
+        at = self.mean_of(trial)
+        return Noise(
+            noise_std=max(self.model.noise_std_of(posterior, at) for posterior in chosen),
+            jitter_std=math.sqrt(max(p.jitter for p in chosen)) * self.model.units.slope(at),
+        )
 
     @property
     def later_test(self) -> int | None:

@@ -45,10 +45,13 @@ def differences() -> np.ndarray:
     return by
 
 
+@pytest.mark.parametrize("weight", [1.0, 1.7])
 @pytest.mark.parametrize("mean", [None, 0.2])
 @pytest.mark.parametrize("categories", [[0, 0, 0], [0, 3, 0]])
 @pytest.mark.parametrize("kernel", [Matern52(), SquaredExponential()], ids=["Matern52", "SquaredExponential"])
-def test_derivatives_vary_together_as_differences_do(kernel: Kernel, categories: list[int], mean: float | None) -> None:
+def test_derivatives_vary_together_as_differences_do(
+    kernel: Kernel, categories: list[int], mean: float | None, weight: float
+) -> None:
     posterior = posterior_of(kernel, categories, mean)
     rng = np.random.default_rng(2)
     points = rng.random((4, 3))
@@ -56,12 +59,13 @@ def test_derivatives_vary_together_as_differences_do(kernel: Kernel, categories:
         points[:, 1] = 1
     axes = np.array([[0, 2], [2, 0]] * 2)
     reference = posterior.points[2]
-    means, covariances = posterior.jet(points, axes, 2, reference)
+    means, covariances = posterior.jet(points, axes, 2, reference, weight)
     for point, own, jet_mean, jet_covariance in zip(points, axes, means, covariances, strict=True):
         steps = np.zeros((2, 3))
         steps[[0, 1], own] = STEP * LENGTHSCALES[own]
         stencil = np.array([point + i * steps[0] + j * steps[1] for i, j in STENCIL] + [reference])
         by = differences()
+        by[0, -1] *= weight
         assert by @ posterior.mean_std(stencil)[0] == pytest.approx(jet_mean, abs=1e-4)
         # The second derivative of a Matérn draw is rough: its differences lack a part that shrinks like the step.
         assert by @ posterior.covariance(stencil) @ by.T == pytest.approx(jet_covariance, abs=0.3)

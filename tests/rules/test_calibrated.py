@@ -98,7 +98,7 @@ def test_the_count_at_the_mode_ends_no_search_alone() -> None:
     optimizer = history.told(beta="calibrated", **estimated())
     experiment = history.told(beta=4.0, **estimated()).certificate(UCBbr(0.1))
     snapshot = optimizer.snapshot()
-    counted = counted_gap(snapshot, 0.05, 0.1).bound * snapshot.model.scale
+    counted = counted_gap(snapshot, 0.05, 0.1).bound
     assert 1.3 * counted < experiment.bound
     between = optimizer.certificate(UCBbr(1.2 * counted))
     assert not between.stop

@@ -23,7 +23,7 @@ from regretstop import (
     UCBbr,
 )
 from regretstop.rules import probability_left
-from regretstop.rules._remaining import path_gaps
+from regretstop.rules._remaining import path_regrets
 from regretstop.search import Maximizer
 from regretstop.snapshot import Snapshot
 from tests.changes import with_model
@@ -38,7 +38,7 @@ few = examples(10)
 def gaps_of(snapshot: Snapshot, trials: np.ndarray, epsilon: float, n_sets: int = 50) -> np.ndarray:
     """Return gaps on 64 paths for each of many sets of frequencies, shape (k, 64 n_sets)."""
     rng = np.random.default_rng(0)
-    return np.hstack([path_gaps(snapshot, trials, 64, epsilon, rng, 1) for _ in range(n_sets)])
+    return np.hstack([path_regrets(snapshot, trials, 64, epsilon, rng, 1) for _ in range(n_sets)])
 
 
 def standard_error(p: float, n: int) -> float:
@@ -76,7 +76,7 @@ def test_two_points_by_hand(noise: float, epsilon: float) -> None:
     optimizer, mean, std = two_points(noise)
     exact = 1.0 - NORMAL.cdf((epsilon - mean) / std)
     snapshot = optimizer.snapshot()
-    gaps = gaps_of(snapshot, snapshot.data.points[:1], epsilon) * snapshot.model.scale
+    gaps = gaps_of(snapshot, snapshot.data.points[:1], epsilon)
     assert np.mean(gaps > epsilon) == pytest.approx(exact, abs=5.0 * standard_error(exact, gaps.size) + 0.03 * exact)
     assert np.all(gaps >= 0.0)
     assert np.mean(gaps == 0.0) == pytest.approx(NORMAL.cdf(-mean / std), abs=0.05)
@@ -118,7 +118,7 @@ def test_against_draws_of_the_joint_posterior(name: str, treatment: str) -> None
     """At the ε that half, a fifth and a twentieth of the exact draws exceed; 3200 paths and 5 % for the frequencies."""
     history = random_history(FINITE[name], 9, seed=4)
     snapshot, best, exact = brute_force(history, 0.1, options_of(treatment, history.space))
-    gaps = gaps_of(snapshot, snapshot.data.points[best : best + 1], 0.1) * snapshot.model.scale
+    gaps = gaps_of(snapshot, snapshot.data.points[best : best + 1], 0.1)
     for p in (0.5, 0.2, 0.05):
         epsilon = max(float(np.quantile(exact, 1.0 - p)), 1e-6)  # where x̂ is the best, both are 0 up to rounding
         p = float(np.mean(exact > epsilon))

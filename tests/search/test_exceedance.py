@@ -32,7 +32,7 @@ def test_it_draws_from_the_maximisers_of_paths_that_exceed() -> None:
     assert counts[1].sum() < 0.5 * counts[0].sum()
 
     n = 500
-    chosen = np.array([exceeding_point(maximizers, told[0].data.points, epsilon, rng) for _ in range(n)])
+    chosen = np.array([exceeding_point(maximizers, told[0].data.points, lambda _: epsilon, rng) for _ in range(n)])
     found = np.bincount(np.argmin(np.abs(points - chosen[:, 0]), axis=0), minlength=len(points))
     distance = 0.5 * np.sum(np.abs(found / n - counts.sum(axis=0) / counts.sum()))
     assert distance < 0.1  # about 0.04 is chance
@@ -72,7 +72,9 @@ def test_under_samples_its_paths_are_those_of_all_samples_and_the_other_points_t
     snapshot = sampled.snapshot()
     assert len(snapshot.model.maximizers) == 8
     rng = np.random.default_rng([0, 9, 0])
-    point = exceeding_point(snapshot.model.maximizers, snapshot.data.points, epsilon / snapshot.model.scale, rng)
+    point = exceeding_point(
+        snapshot.model.maximizers, snapshot.data.points, lambda _: epsilon / snapshot.model.scale, rng
+    )
     assert point is not None
     asked_for = sampled.ask()
     assert asked_for == history.space.decode(point)

@@ -39,22 +39,29 @@ class Left:
 
     Attributes:
         bound: The level above which no more than δ is left.
-        above_epsilon: How much is left above ε: maxima that are expected, at most 1 of each posterior, in the mean.
+        above: How much is left above ε: maxima that are expected, at most 1 of each posterior, in the mean.
         error: Its standard error.
-        mean: About the integral of what is left over all levels, which is no less than what is left to gain on average.
+        mean: About the integral of what is left over the gains of all levels, no less than what is left to gain on
+            average.
         mean_error: Its standard error.
         n_places: Where the integrand was computed for the bound, for each posterior.
     """
 
     bound: float
-    above_epsilon: float
+    above: float
     error: float
     mean: float
     mean_error: float
     n_places: int
 
 
-def count_left(maxima: Sequence[ExpectedMaxima], delta: float, log_share: float, epsilon: float) -> Left:
+def count_left(
+    maxima: Sequence[ExpectedMaxima],
+    delta: float,
+    log_share: float,
+    epsilon: float,
+    gain: Callable[[Array], Array] = np.asarray,
+) -> Left:
     """Return the level above which at most δ is left, and how much is left above ε.
 
     Args:
@@ -62,6 +69,7 @@ def count_left(maxima: Sequence[ExpectedMaxima], delta: float, log_share: float,
         delta: δ. A hundredth of it is kept for the error of the count.
         log_share: Log of this count's part of that.
         epsilon: In their units. A bound is not looked for below a fifth of it.
+        gain: Returns what levels are to gain, both of shape (l,).
     """
     log_risk = math.log(_COUNTING * delta / 2) + log_share  # of two counts at most
     epsilon = min(epsilon, _HIGHEST * max(each.prior_std for each in maxima))
@@ -78,7 +86,7 @@ def count_left(maxima: Sequence[ExpectedMaxima], delta: float, log_share: float,
             break
         levels, n_replicates = [likely, epsilon], _replicates(maxima, _NEAR) * _MORE
     above, error, _ = mean_of_capped(counts.at(np.array([epsilon])))
-    mean, mean_error = counts.total(_MOST_STDS * max(each.prior_std for each in maxima))
+    mean, mean_error = counts.total(_MOST_STDS * max(each.prior_std for each in maxima), gain)
     bound = max(bound, min(levels) / _SUITS)
     return Left(bound, float(above[0]), float(error[0]), mean, mean_error, n_replicates * N_CHOSEN)
 
@@ -110,11 +118,12 @@ class _Counts:
         """Return what that mean exceeds with a probability of at most e^log_risk, shape (l,)."""
         return upper_limit(self.at(levels), log_risk)
 
-    def total(self, highest: float) -> tuple[float, float]:
-        """Estimate ∫ min(1, N(b)) db ≥ E[max(f* − f(x̂), 0)], and its standard error if all levels err together.
+    def total(self, highest: float, gain: Callable[[Array], Array]) -> tuple[float, float]:
+        """Estimate ∫ min(1, N) dg ≥ E[max(f* − f(x̂), 0)], and its standard error if all levels err together.
 
         Args:
             highest: A level above all that may be left.
+            gain: g of levels.
         """
         known = sorted(self._known)
         self.at(np.array([known[0] / _LOWEST]))
@@ -122,20 +131,21 @@ class _Counts:
             self.at(np.geomspace(known[-1], highest, _N_HIGHER))
         levels = np.array(sorted(self._known))
         left, errors, _ = mean_of_capped(self.at(levels))
+        gains = gain(levels)
         # The trapezoidal rule: NumPy's own has another name in each major version, and SciPy's takes long to import.
         total, error = (
-            float(values[0] * levels[0] + np.sum(0.5 * np.diff(levels) * (values[1:] + values[:-1])))
+            float(values[0] * gains[0] + np.sum(0.5 * np.diff(gains) * (values[1:] + values[:-1])))
             for values in (left, errors)
         )
         return total, error
 
 
-def count_above(maxima: Sequence[ExpectedMaxima], level: float) -> float:
-    """Return how many maxima above a level are expected, at most 1 under each posterior, in the mean; an estimate."""
+def count_above(maxima: Sequence[ExpectedMaxima], level: float) -> tuple[float, float]:
+    """Estimate how many maxima above a level are expected, at most 1 under each posterior, and the error."""
     level = min(level, _HIGHEST * max(each.prior_std for each in maxima))
-    return float(
-        _Counts([each.sample([level], _replicates(maxima, _FAR)) for each in maxima]).mean(np.array([level]))[0]
-    )
+    counts = _Counts([each.sample([level], _replicates(maxima, _FAR)) for each in maxima])
+    above, error, _ = mean_of_capped(counts.at(np.array([level])))
+    return float(above[0]), float(error[0])
 
 
 def likely_level(maxima: Sequence[ExpectedMaxima], delta: float, epsilon: float = math.inf) -> float:

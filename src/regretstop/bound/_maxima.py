@@ -130,6 +130,8 @@ class ExpectedMaxima:
         posterior: The posterior.
         space: The space that its points are encoded by.
         reference: x̂, encoded, shape (d,).
+        weight: κ: what is above a level is f − κ f(x̂) + (κ − 1) v; 1 for f − f(x̂).
+        pivot: v.
         centers: The best data, encoded, shape (m, d), m ≥ 1.
         rng: Draws the places and the second derivatives.
         by_setting: Whether the settings of a finite space at which f is above the level are counted, not maxima:
@@ -146,10 +148,15 @@ class ExpectedMaxima:
         rng: np.random.Generator,
         n_data: int,
         by_setting: bool = False,
+        *,
+        weight: float = 1.0,
+        pivot: float = 0.0,
     ) -> None:
         self._settings = settings_of(space) if by_setting else None
         self._posterior = posterior
         self._reference = reference
+        self._weight = weight
+        self._pivot = pivot
         self._rng = rng
         self._n_data = n_data
         self._faces = Faces(space, posterior.lengthscales, centers, rng)
@@ -208,6 +215,12 @@ class ExpectedMaxima:
             most = max(_AT_ONCE // (q * (q + self._n_data)), 1)
             yield from ((k, index[i : i + most]) for i in range(0, len(index), most))
 
+    def _jet(self, points: Array, axes: NDArray[np.intp], n_free: int) -> tuple[Array, Array]:
+        """Return mean and covariance of what is above levels, slopes and second derivatives, as `HasJets` does."""
+        mean, covariance = self._posterior.jet(points, axes, n_free, self._reference, self._weight)
+        mean[:, 0] += (self._weight - 1.0) * self._pivot
+        return mean, covariance
+
     def _seen(self, places: Places) -> _Seen:
         """Return what slopes and values say, without second derivatives, about what each place adds."""
         seen = np.empty((3, len(places.points)))
@@ -215,7 +228,7 @@ class ExpectedMaxima:
         s = self._posterior.prior_std
         for k, index in self._parts(places, lambda k: 1 + k):
             axes = self._faces.numeric[np.argsort(~places.is_free[index], axis=1, kind="stable")[:, :k]]
-            mean, covariance = self._posterior.jet(places.points[index], axes, 0, self._reference)
+            mean, covariance = self._jet(places.points[index], axes, 0)
             order = np.r_[1 : 1 + k, 0]
             factor = factor_of(covariance[:, order][:, :, order], s**2)
             w, log_density = at_zero(mean[:, 1:], factor)
@@ -230,7 +243,7 @@ class ExpectedMaxima:
         """Return the draws at those of the places whose faces have dimension k."""
         places = places.take(index)
         order = np.argsort(~places.is_free, axis=1, kind="stable")
-        mean, covariance = self._posterior.jet(places.points, self._faces.numeric[order], k, self._reference)
+        mean, covariance = self._jet(places.points, self._faces.numeric[order], k)
         n = len(order)
         # The signs with which slopes point outwards, and a maximum bends.
         outward = np.where(np.take_along_axis(places.is_high, order[:, k:], axis=1), 1.0, -1.0)

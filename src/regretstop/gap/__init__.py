@@ -3,11 +3,13 @@
 from regretstop.bound import ledger_for
 from regretstop.gap._counted import CountedGap, counted_gap, counting_obstacle, left_above, likely_optimum
 from regretstop.gap._grid import Gap, calibrated_gap, calibrated_gaps, certified_gap, slopes_known
+from regretstop.gap._levels import RegretLevels
 from regretstop.snapshot import Snapshot
 
 __all__ = [
     "CountedGap",
     "Gap",
+    "RegretLevels",
     "calibrated_gap",
     "calibrated_gaps",
     "certified_gap",

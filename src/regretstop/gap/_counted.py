@@ -2,10 +2,12 @@
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from regretstop.bound import ExpectedMaxima, count_above, count_left, likely_level
+from regretstop.gap._levels import RegretLevels
 from regretstop.model import HasJets
 from regretstop.normal import upper_quantile
 from regretstop.snapshot import Snapshot
@@ -16,19 +18,23 @@ _MOST_NUMERIC = 20
 _MOST_LISTED = 2048
 # The best data, around which hills are narrow.
 _N_CENTERS = 4
+# Where a bound is larger than ε by more than this factor it has a tangent of its own.
+_IS_FAR = 1.5
+# A tangent touches so many deviations below the mean of f(x̂), about where something better by ε is the likeliest.
+_LOWER = 1.0
 
 
 @dataclass(frozen=True)
 class CountedGap:
-    """The smallest b above which no more than δ local maxima of f − f(x̂) are expected, in standardised units.
+    """The smallest b such that no more than δ local maxima better than x̂ by more than b are expected.
 
     Attributes:
-        bound: b, upper bound on f* − f(x̂).
+        bound: b, upper bound on the regret of x̂, in the objective's units.
         incumbent: Index of x̂ among the snapshot's points.
         left: Expected number of maxima that are better than x̂ by more than ε, at most 1 of each posterior, in the mean
             over the posteriors: a bound on the probability that there is one.
         left_error: Its standard error.
-        mean: About an upper bound on what is left to gain on average, E[max(f* − f(x̂), 0)].
+        mean: About an upper bound on what is left to gain on average, in the objective's units.
         mean_error: Its standard error.
         n_places: Where the integrand was computed, for each posterior.
     """
@@ -71,12 +77,18 @@ def counted_gap(snapshot: Snapshot, delta: float, epsilon: float, incumbent: int
         incumbent = _best_trial(snapshot, delta)
     # The shares of the tests, 1/k(k+1), add up to 1.
     log_share = -math.log(snapshot.test * (snapshot.test + 1))
-    epsilon /= snapshot.model.scale
+    units, pivot = snapshot.model.units, _pivot(snapshot, incumbent)
+    gain = partial(units.gain, snapshot.mean_of(incumbent))
     with np.errstate(under="ignore"):  # densities and tails that are next to nothing
-        ways = [count_left(maxima, delta, log_share, epsilon) for maxima in _ways(snapshot, incumbent)]
-    found = min(ways, key=lambda left: left.bound)
-    above, error = found.above_epsilon, found.error
-    return CountedGap(found.bound, incumbent, above, error, found.mean, found.mean_error, found.n_places)
+        asked = epsilon if units.warp is None else _likely_regret(snapshot, incumbent, delta, epsilon)
+        levels = RegretLevels.at(units, pivot, asked)
+        ways = [
+            count_left(maxima, delta, log_share, levels.level(asked), gain)
+            for maxima in _ways(snapshot, incumbent, levels)
+        ]
+        found = min(ways, key=lambda left: left.bound)
+        above = (found.above, found.error) if asked == epsilon else _left_above(snapshot, epsilon, incumbent)
+    return CountedGap(levels.regret(found.bound), incumbent, *above, found.mean, found.mean_error, found.n_places)
 
 
 def left_above(snapshot: Snapshot, epsilon: float, incumbent: int) -> float:
@@ -85,7 +97,7 @@ def left_above(snapshot: Snapshot, epsilon: float, incumbent: int) -> float:
     The snapshot must have no obstacle, and its draws derivatives.
     """
     with np.errstate(under="ignore"):
-        return min(count_above(maxima, epsilon / snapshot.model.scale) for maxima in _ways(snapshot, incumbent))
+        return _left_above(snapshot, epsilon, incumbent)[0]
 
 
 def likely_optimum(snapshot: Snapshot, delta: float) -> float:
@@ -94,9 +106,22 @@ def likely_optimum(snapshot: Snapshot, delta: float) -> float:
     The snapshot must have no obstacle, and its draws derivatives.
     """
     incumbent = _best_trial(snapshot, delta)
-    means = [each.mean_std(snapshot.data.points[[incumbent]])[0][0] for each in snapshot.model.posteriors]
     with np.errstate(under="ignore"):
-        return float(np.mean(means)) + min(likely_level(maxima, delta) for maxima in _ways(snapshot, incumbent))
+        return snapshot.mean_of(incumbent) + min(likely_level(maxima, delta) for maxima in _ways(snapshot, incumbent))
+
+
+def _left_above(snapshot: Snapshot, epsilon: float, incumbent: int) -> tuple[float, float]:
+    levels = RegretLevels.at(snapshot.model.units, _pivot(snapshot, incumbent), epsilon)
+    return min(count_above(maxima, levels.level(epsilon)) for maxima in _ways(snapshot, incumbent, levels))
+
+
+def _likely_regret(snapshot: Snapshot, incumbent: int, delta: float, epsilon: float) -> float:
+    """Return ε, or about the bound where that is far above: a tangent at ε would make it much larger."""
+    units, pivot = snapshot.model.units, _pivot(snapshot, incumbent)
+    near = RegretLevels.at(units, pivot, epsilon)
+    level = min(likely_level(maxima, delta, near.level(epsilon)) for maxima in _ways(snapshot, incumbent, near))
+    seen = float(units.gain(pivot, np.array(level)))
+    return seen if seen > _IS_FAR * epsilon else epsilon
 
 
 def _best_trial(snapshot: Snapshot, delta: float) -> int:
@@ -106,15 +131,26 @@ def _best_trial(snapshot: Snapshot, delta: float) -> int:
     return int(np.argmax(np.mean(lower, axis=0)))
 
 
-def _ways(snapshot: Snapshot, incumbent: int) -> list[list[ExpectedMaxima]]:
-    """Return the ways to count what is better than a trial: either is a bound."""
+def _pivot(snapshot: Snapshot, incumbent: int) -> float:
+    """Return about what f(x̂) is, standardised, where something is better than it by ε: rather low."""
+    if snapshot.model.warp is None:
+        return 0.0
+    point = snapshot.data.points[[incumbent]]
+    found = np.array([np.ravel(posterior.mean_std(point)) for posterior in snapshot.model.posteriors])
+    return float(np.mean(found[:, 0] - _LOWER * found[:, 1]))
+
+
+def _ways(snapshot: Snapshot, incumbent: int, levels: RegretLevels | None = None) -> list[list[ExpectedMaxima]]:
+    """Return the ways to count what is better than a trial, in standardised units by default: either is a bound."""
     is_listed = snapshot.space.size <= _MOST_LISTED
     by_maxima = [False] if np.any(snapshot.space.categories == 0) or not is_listed else []
     by_setting = [True] if is_listed else []
-    return [_maxima(snapshot, incumbent, by_setting=way) for way in (*by_maxima, *by_setting)]
+    return [_maxima(snapshot, incumbent, levels, by_setting=way) for way in (*by_maxima, *by_setting)]
 
 
-def _maxima(snapshot: Snapshot, incumbent: int, *, by_setting: bool) -> list[ExpectedMaxima]:
+def _maxima(
+    snapshot: Snapshot, incumbent: int, levels: RegretLevels | None, *, by_setting: bool
+) -> list[ExpectedMaxima]:
     """Return what counts the maxima, or the settings, that are better than a trial, for each posterior."""
     rng = np.random.default_rng([snapshot.model.maximizers[0].seed, snapshot.data.n_observations])
     points = snapshot.data.all_points  # a hill that is known to be there is one, feasible or not
@@ -127,6 +163,8 @@ def _maxima(snapshot: Snapshot, incumbent: int, *, by_setting: bool) -> list[Exp
             rng,
             snapshot.data.n_observations,
             by_setting,
+            weight=1.0 if levels is None else levels.weight,
+            pivot=0.0 if levels is None else levels.pivot,
         )
         for posterior in snapshot.model.posteriors
         if isinstance(posterior, HasJets)

@@ -31,10 +31,11 @@ _LEAST_COST = 1e-9
 
 @dataclass(frozen=True)
 class Gap:
-    """The certified gap, in standardised units.
+    """The certified gap, in standardised units but for the bound.
 
     Attributes:
-        bound: Upper bound on f* − f(x̂): the worst over the posteriors.
+        bound: Upper bound on the regret of x̂, in the objective's units: the worst over the posteriors.
+        lower: Lower confidence bound of x̂ under the worst posterior.
         incumbent: Index of x̂ among the snapshot's points.
         sqrt_alpha: √α of the worst posterior.
         sqrt_eta: √η of the worst posterior.
@@ -48,6 +49,7 @@ class Gap:
     """
 
     bound: float
+    lower: float
     incumbent: int
     sqrt_alpha: float
     sqrt_eta: float
@@ -98,9 +100,10 @@ def calibrated_gaps(snapshot: Snapshot, sqrt_beta: float) -> list[Gap]:
         own_std, floor = float(std[incumbent]), std_floor(maximizer.posterior, snapshot.data.n_observations)
         maximum = maximizer.maximize(UpperConfidenceBound(sqrt_beta))
         highest = max(maximum.value, float(np.max(mean + sqrt_beta * std)))
-        bound = highest - float(mean[incumbent] - sqrt_beta * std[incumbent])
+        lower = float(mean[incumbent] - sqrt_beta * std[incumbent])
+        bound = float(snapshot.model.units.gain(lower, np.array(highest - lower)))
         how, point = maximum.how, maximum.point
-        gaps.append(Gap(bound, incumbent, sqrt_beta, sqrt_beta, 0.0, 0.0, how, point, own_std, floor))
+        gaps.append(Gap(bound, lower, incumbent, sqrt_beta, sqrt_beta, 0.0, 0.0, how, point, own_std, floor))
     return gaps
 
 
@@ -146,9 +149,10 @@ def _gap_under(
         # The data themselves are candidates: a maximum below what is known there would be an under-estimate.
         highest = max(maximum.value, float(np.max(mean + sqrt_alpha * std)))
         # docs/theory.md, The optimality gap
-        bound = highest - (lower_mean - widths.sqrt_eta * own_std) + prior_std * error
+        lower = lower_mean - widths.sqrt_eta * own_std
         gaps[alpha_std] = Gap(
-            bound,
+            float(snapshot.model.units.gain(lower, np.array(highest - lower + prior_std * error))),
+            lower,
             incumbent,
             sqrt_alpha,
             widths.sqrt_eta,

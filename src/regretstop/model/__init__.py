@@ -23,6 +23,8 @@ from regretstop.model._protocols import Fit, HasJets, HasPaths, Posterior, Revis
 from regretstop.model._repeats import merge_duplicates, take_back
 from regretstop.model._sampling import SamplingReport
 from regretstop.model._standardize import Standardized, standardize
+from regretstop.model._units import Units
+from regretstop.model._warp import LogWarp
 
 __all__ = [
     "LENGTHSCALE_PRIOR",
@@ -39,6 +41,7 @@ __all__ = [
     "HasPaths",
     "HyperparameterDensity",
     "Kernel",
+    "LogWarp",
     "Matern52",
     "ModelCheck",
     "Paths",
@@ -50,6 +53,7 @@ __all__ = [
     "Standardized",
     "Surrogate",
     "Treatment",
+    "Units",
     "all_equal",
     "at_least_the_floor",
     "jitters",

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from regretstop.array import Array
 from regretstop.checks import check_at_least, check_between, check_number_or
+from regretstop.model._choose_warp import choose_warp, warp_checkpoint
 from regretstop.model._hyperparameters import MOST_NOISE, HyperparameterEstimator, TrainingData
 from regretstop.model._kernels import Embedding, Kernel, Matern52
 from regretstop.model._likelihood import Hyperparameters
@@ -18,6 +19,7 @@ from regretstop.model._protocols import Fit, Treatment
 from regretstop.model._repeats import merge_duplicates
 from regretstop.model._sampling import SamplingReport
 from regretstop.model._standardize import Standardized
+from regretstop.model._warp import LogWarp
 
 
 class GaussianProcess:
@@ -62,6 +64,8 @@ class GaussianProcess:
         self._mean = mean
         self._n_samples = n_samples
         self._model_check = model_check
+        # The last warp that was chosen, by what it was chosen for.
+        self._warped: tuple[tuple[float, bytes], LogWarp | None] | None = None
         self._estimator = HyperparameterEstimator(kernel, noise_std, n_samples)
 
     def __repr__(self) -> str:
@@ -88,6 +92,26 @@ class GaussianProcess:
         if len(given or ()) != len(categories):
             raise ValueError(f"lengthscales must have one number per free axis ({len(categories)}), got {given!r}")
         return 0
+
+    def warp(self, points: Array, values: Array, *, categories: NDArray[np.intp], best: float) -> LogWarp | None:
+        """Return the warp for values of a maximised objective that is never above `best`.
+
+        None where the values are taken as they are: where the kernel is declared, which is then that of these values,
+        or a noise that is not 0, which is another one at each value of a warp.
+
+        Args:
+            points: As of `fit`.
+            values: As of `fit`, none above `best`.
+            categories: As of `fit`.
+            best: The best possible value, in the units of the values.
+        """
+        if self._treatment == "fixed" or self._noise_std not in ("learned", 0.0):
+            return None
+        data = TrainingData(points, values, Embedding(categories)).first(warp_checkpoint(len(values)))
+        key = best, data.digest()
+        if self._warped is None or self._warped[0] != key:
+            self._warped = key, choose_warp(self._kernel, self._noise_std, data, best)
+        return self._warped[1]
 
     def fit(self, points: Array, values: Array, *, categories: NDArray[np.intp], sign: float) -> Fit:
         """Return the posterior given encoded points, shape (n, d), and values of the maximised objective, shape (n,).

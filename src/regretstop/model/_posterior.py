@@ -146,8 +146,10 @@ class GaussianProcessPosterior:
         prior = self.prior_std**2 * self.kernel.correlation(cdist(columns, columns, "sqeuclidean"))
         return prior - matmul(whitened, whitened.T) + np.outer(unexplained, unexplained) / self._mean_precision
 
-    def jet(self, points: Array, axes: NDArray[np.intp], n_free: int, reference: Array) -> tuple[Array, Array]:
-        """Return mean and covariance of f − f(x̂) and its derivatives, in units of ℓ, as `HasJets` wants them.
+    def jet(
+        self, points: Array, axes: NDArray[np.intp], n_free: int, reference: Array, weight: float = 1.0
+    ) -> tuple[Array, Array]:
+        """Return mean and covariance of f − κ f(x̂) and its derivatives, in units of ℓ, as `HasJets` wants them.
 
         Derivatives are linear in f, so they follow the formulas of the class with their own covariances for k(x).
         """
@@ -167,14 +169,15 @@ class GaussianProcessPosterior:
         own_variance += self._mean_precision * own_unexplained**2 if self._known_mean is None else 0.0
 
         mean = matvec(to_data, self._weights).reshape(shape)
-        mean[:, 0] -= float(own_cross @ self._weights)
+        # The constant mean cancels in f − f(x̂).
+        mean[:, 0] += (1.0 - weight) * self.mean - weight * float(own_cross @ self._weights)
         covariance = self.prior_std**2 * correlation_of_jet(self.kernel, axes.shape[1], n_free)
         covariance = covariance - whitened @ whitened.transpose(0, 2, 1)
         covariance += unexplained[:, :, None] * unexplained[:, None, :] / self._mean_precision
         with_own = cross[:, :, -1] - whitened @ own_whitened + own_unexplained * unexplained
-        covariance[:, 0] -= with_own
-        covariance[:, :, 0] -= with_own
-        covariance[:, 0, 0] += own_variance
+        covariance[:, 0] -= weight * with_own
+        covariance[:, :, 0] -= weight * with_own
+        covariance[:, 0, 0] += weight**2 * own_variance
         return mean, covariance
 
     def _given(self, points: Array, values: Array, repeats: Array) -> "GaussianProcessPosterior":

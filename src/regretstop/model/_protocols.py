@@ -110,18 +110,21 @@ class HasJets(Protocol):
         """The kernel family."""
         ...
 
-    def jet(self, points: Array, axes: NDArray[np.intp], n_free: int, reference: Array) -> tuple[Array, Array]:
-        """Return mean and covariance of f − f(x̂), its slopes and some of its second derivatives.
+    def jet(
+        self, points: Array, axes: NDArray[np.intp], n_free: int, reference: Array, weight: float = 1.0
+    ) -> tuple[Array, Array]:
+        """Return mean and covariance of f − κ f(x̂), the slopes of f and some of its second derivatives.
 
         Args:
             points: Encoded, shape (m, d).
             axes: Of each point, the numeric axes whose slopes are wanted, in units of ℓ, shape (m, a).
             n_free: Second derivatives are those along the first so many of them.
             reference: x̂, encoded, shape (d,).
+            weight: κ.
 
         Returns:
-            Mean, shape (m, q), and covariance, shape (m, q, q), of (f(x) − f(x̂), slopes, second derivatives), the last
-            in the order of `numpy.triu_indices(n_free)`.
+            Mean, shape (m, q), and covariance, shape (m, q, q), of (f(x) − κ f(x̂), slopes, second derivatives), the
+            last in the order of `numpy.triu_indices(n_free)`.
         """
         ...
 

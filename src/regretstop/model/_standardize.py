@@ -11,6 +11,8 @@ import numpy as np
 from regretstop.array import Array
 from regretstop.model._fence import LEAST_SPREAD, center_and_fence, least_spread
 from regretstop.model._plateau import plateau_of
+from regretstop.model._units import Units
+from regretstop.model._warp import LogWarp
 
 # Of standardised values: far below any noise that a fit takes for possible, far above what a change of units leaves.
 _DIGITS = 12
@@ -29,6 +31,8 @@ class Standardized:
         n_clipped: How many bad outliers were raised to the fence.
         has_spread: Whether the values differ by more than rounding, and by more than 2.3e-296.
         fence: In the objective's units: lower values were raised to it; −∞ where none were.
+        warp: What was applied to the values before: the objective's units are then those of warped values; None for
+            none.
     """
 
     values: Array
@@ -37,6 +41,12 @@ class Standardized:
     n_clipped: int
     has_spread: bool
     fence: float = -np.inf
+    warp: LogWarp | None = None
+
+    @property
+    def units(self) -> Units:
+        """How to go back."""
+        return Units(self.offset, self.scale, self.warp)
 
 
 def standardize(values: Array) -> Standardized:

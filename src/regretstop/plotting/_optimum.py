@@ -134,7 +134,9 @@ def optimum_of(
         chosen = [space.names.index(name) for name in params or space.names]
         coordinates = [_coordinates(space, j, _LINE if len(chosen) == 1 else _SIDE) for j in chosen]
         mean, std = _slice(snapshot, best, chosen, coordinates)
-        mean, std = sign * (snapshot.model.offset + snapshot.model.scale * mean), snapshot.model.scale * std
+        units = snapshot.model.units
+        # Half of what is from one deviation below the mean to one above it.
+        mean, std = sign * units.values(mean), 0.5 * units.gain(mean - std, 2.0 * std)
 
     def placed(points: Array) -> Array:
         return np.stack([_positions(space, j, points[:, j]) for j in chosen], axis=1)
@@ -146,7 +148,7 @@ def optimum_of(
         std=std,
         is_whole=space.dim == len(chosen),
         maximisers=placed(maximisers),
-        gains=gains * snapshot.model.scale,
+        gains=gains,
         epsilon=math.nan if epsilon is None else epsilon,
         incumbent=placed(snapshot.data.points[[best]])[0],
         incumbent_number=int(snapshot.data.numbers[best]),
@@ -167,10 +169,11 @@ def _incumbent(snapshot: Snapshot, number: int | None) -> int:
 
 
 def _maximisers(snapshot: Snapshot, best: int, epsilon: float | None) -> tuple[Array, Array]:
-    """Return the encoded maximisers of posterior paths, shape (n, d), and their standardised gains, shape (n,)."""
+    """Return the encoded maximisers of posterior paths, shape (n, d), and their gains in the objective's units."""
     rng = np.random.default_rng([snapshot.model.maximizers[0].seed, snapshot.data.n_observations])
     share = -(-_N_PATHS // len(snapshot.model.posteriors))
     points, gains = [np.zeros((0, snapshot.space.dim))], [np.zeros(0)]
+    units, at = snapshot.model.units, snapshot.mean_of(best)
     for posterior, maximizer in zip(snapshot.model.posteriors, snapshot.model.maximizers, strict=True):
         if isinstance(posterior, HasPaths):
             maxima = maximize_paths(
@@ -179,10 +182,10 @@ def _maximisers(snapshot: Snapshot, best: int, epsilon: float | None) -> tuple[A
                 snapshot.data.points[[best]],
                 rng,
                 n_starts=_N_STARTS,
-                tolerance=_TOLERANCE * (1.0 if epsilon is None else epsilon / snapshot.model.scale),
+                tolerance=_TOLERANCE * (1.0 if epsilon is None else epsilon / units.slope(at)),
             )
             points.append(maxima.points)
-            gains.append(maxima.values - maxima.at_anchors[0])
+            gains.append(units.gain(maxima.at_anchors[0], maxima.values - maxima.at_anchors[0]))
     return np.vstack(points), np.concatenate(gains)
 
 

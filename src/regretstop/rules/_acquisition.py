@@ -50,5 +50,7 @@ class AcquisitionThreshold(Heuristic):
             maximum = maximizer.maximize(acquisition)
             found.append((max(maximum.value, float(np.max(acquisition(mean, std)))), maximum.how))
         log_value, how = max(found, key=lambda pair: pair[0])
-        terms = {"log_improvement": log_value + math.log(snapshot.model.scale)}
-        return Estimate(math.exp(log_value) * snapshot.model.scale, incumbent, how, terms)
+        # A warp is concave: at its slope at x̂ an improvement is no less than it is.
+        unit = snapshot.model.units.slope(snapshot.mean_of(incumbent))
+        terms = {"log_improvement": log_value + math.log(unit)}
+        return Estimate(math.exp(log_value) * unit, incumbent, how, terms)

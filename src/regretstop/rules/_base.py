@@ -6,10 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from regretstop.certificate import Certificate
 from regretstop.checks import check_between
 from regretstop.gap import CountedGap, Gap
 from regretstop.history import Observation
+from regretstop.rules._ceiling import Ceiling, ceiling_of
 from regretstop.rules._estimate import Estimate, verdict
 from regretstop.rules._remaining import FromPaths, expected_regret, probability_left, what_paths_say
 from regretstop.rules._standard_error import STANDARD_ERROR, Epsilon
@@ -21,12 +24,17 @@ from regretstop.statement import (
     DataSeen,
     GapClaim,
     Guarantee,
+    MaximumBy,
+    MeanRegret,
     Measure,
     Noise,
     ProbabilityLeft,
     RiskSpent,
     Statement,
 )
+
+# Of a bound that is what is left up to the best possible value.
+_CEILING = ": more than the best possible value cannot be"
 
 if TYPE_CHECKING:
     from regretstop.rules._combined import AllOf, AnyOf
@@ -165,8 +173,10 @@ class Rule(ABC):
 
     def assess(self, snapshot: Snapshot) -> Certificate:
         """Return the certificate for the data and the model in the snapshot."""
-        if snapshot.data.optimum is not None and self.measure in ("regret", "expected regret"):
-            return self._optimal(snapshot, snapshot.data.optimum)
+        if self.bounds_regret:
+            known = self._known(snapshot)
+            if known is not None:
+                return known
         obstacle = self.obstacle(snapshot)
         return self._assess(snapshot) if obstacle is None else self._obstructed(snapshot, obstacle)
 
@@ -219,27 +229,41 @@ class Rule(ABC):
         )
         return replace(nothing, data=replace(nothing.data, n_infeasible=snapshot.data.n_infeasible))
 
-    def _optimal(self, snapshot: Snapshot, optimum: int) -> Certificate:
-        """Return the certificate of a point that is known to be optimal, which needs no model and spends no risk."""
-        trial = int(snapshot.data.numbers[optimum])
-        nothing = self._obstructed(snapshot, "every point of the space was evaluated, without noise")
+    def _known(self, snapshot: Snapshot) -> Certificate | None:
+        """Return the certificate where noise-free values alone say enough, without a model or a risk; else None."""
+        data = snapshot.data
+        if data.optimum is not None:
+            return self._exact(snapshot, data.optimum, 0.0, "every point of the space was evaluated, without noise")
+        if not data.is_exact or not len(data.values):
+            return None
+        best = int(np.argmax(data.sign * data.values))
+        bound = max(data.ceiling - data.sign * float(data.values[best]), 0.0)
+        if bound >= self.tolerance:
+            return None
+        return self._exact(snapshot, best, bound, f"{verdict(bound, self.tolerance)}{_CEILING}", "declared")
+
+    def _exact(
+        self, snapshot: Snapshot, trial: int, bound: float, reason: str, how: MaximumBy = "evaluated"
+    ) -> Certificate:
+        number = int(snapshot.data.numbers[trial])
+        nothing = self._obstructed(snapshot, reason)
         return replace(
             nothing,
             claim=replace(
                 nothing.claim,
-                bound=0.0,
+                bound=bound,
                 guarantee="theorem",
-                incumbent=trial,
-                incumbent_value=float(snapshot.data.values[optimum]),
-                maximum="evaluated",
+                incumbent=number,
+                incumbent_value=float(snapshot.data.values[trial]),
+                maximum=how,
             ),
-            gap=GapClaim(bound=0.0, guarantee="theorem", incumbent=trial),
+            gap=GapClaim(bound=bound, guarantee="theorem", incumbent=number),
             noise=Noise(noise_std=0.0),
         )
 
     def _difference(self, snapshot: Snapshot) -> float:
         """Return a difference of values that matters: ε, or about how much they vary where ε is a price."""
-        return snapshot.model.scale if self.measure == "improvement per cost" else self.tolerance
+        return snapshot.model.units.slope() if self.measure == "improvement per cost" else self.tolerance
 
     def _certificate(
         self,
@@ -265,17 +289,25 @@ class Rule(ABC):
             left: The probability that something better remains; the usual estimate unless given.
             drawn: What posterior paths say of the trial; the usual estimates unless given.
         """
+        ceiling = ceiling_of(
+            snapshot, found.incumbent, self.delta if risk is None else risk.risk, self._difference(snapshot)
+        )
+        limit = math.inf
+        if ceiling is not None and self.bounds_regret:
+            limit = ceiling.bound if self.measure == "regret" else ceiling.mean
+        if limit < found.bound:
+            found = replace(found, bound=limit, how="declared", reason=f"{verdict(limit, self.tolerance)}{_CEILING}")
+            guarantee = snapshot.model.guarantee
         reason = found.reason or verdict(found.bound, self.tolerance)
         remark = snapshot.data.plateau_remark() if found.bound >= self.tolerance else ""
         nothing = self._obstructed(snapshot, reason + remark + snapshot.model.remark())
         numbers, values = snapshot.data.numbers, snapshot.data.values
-        is_price, scale, difference = (
-            self.measure == "improvement per cost",
-            snapshot.model.scale,
-            self._difference(snapshot),
-        )
+        is_price, difference = self.measure == "improvement per cost", self._difference(snapshot)
         if drawn is None and not (isinstance(gap, CountedGap) and gap.incumbent == found.incumbent):
             drawn = what_paths_say(snapshot, found.incumbent, difference)
+        if not is_price:
+            left = left or probability_left(snapshot, found.incumbent, difference, gap, drawn)
+        regret = expected_regret(snapshot, found.incumbent, difference, gap, drawn)
         return replace(
             nothing,
             claim=replace(
@@ -287,15 +319,32 @@ class Rule(ABC):
                 maximum=found.how,
                 terms=found.terms,
             ),
-            gap=GapClaim(
-                bound=gap.bound * scale if gap else math.inf,
-                guarantee=snapshot.model.guarantee,
-                incumbent=int(numbers[gap.incumbent]) if gap else None,
-            ),
+            gap=_gap_claim(snapshot, gap, ceiling, found.incumbent),
             data=replace(nothing.data, test=snapshot.test, next_test=None if risk is None else snapshot.later_test),
             risk=risk,
             model=snapshot.model.report(),
-            noise=noise or snapshot.model.noise(),
-            left=left or (None if is_price else probability_left(snapshot, found.incumbent, difference, gap, drawn)),
-            expected_regret=expected_regret(snapshot, found.incumbent, difference, gap, drawn),
+            noise=noise or snapshot.noise_at(found.incumbent),
+            left=None if is_price else _lower_left(left, ceiling),
+            expected_regret=_lower_regret(regret, ceiling),
         )
+
+
+def _gap_claim(snapshot: Snapshot, gap: Gap | CountedGap | None, ceiling: Ceiling | None, trial: int) -> GapClaim:
+    """Return the certified gap, which is no larger than what is left up to the best possible value."""
+    bound, incumbent = (math.inf, None) if gap is None else (gap.bound, gap.incumbent)
+    if ceiling is not None and ceiling.bound < bound:
+        bound, incumbent = ceiling.bound, trial
+    number = None if incumbent is None else int(snapshot.data.numbers[incumbent])
+    return GapClaim(bound=bound, guarantee=snapshot.model.guarantee, incumbent=number)
+
+
+def _lower_left(left: ProbabilityLeft | None, ceiling: Ceiling | None) -> ProbabilityLeft | None:
+    if left is None or ceiling is None or ceiling.left >= left.probability:
+        return left
+    return replace(left, probability=ceiling.left)
+
+
+def _lower_regret(regret: MeanRegret | None, ceiling: Ceiling | None) -> MeanRegret | None:
+    if regret is None or ceiling is None or ceiling.mean >= regret.value:
+        return regret
+    return replace(regret, value=ceiling.mean, error=0.0)

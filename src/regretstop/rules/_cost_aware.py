@@ -82,9 +82,9 @@ class CostAware(Heuristic):
             acquisition = LogExpectedImprovement(float(mean[incumbent]))
             found.append(largest_rated(maximizer, acquisition, lambda points: -log_cost(points)))
         log_ratio, point = max(found, key=lambda pair: pair[0])
-        scale = snapshot.model.scale
+        unit = snapshot.model.units.slope(snapshot.mean_of(incumbent))
         cost = math.exp(float(log_cost(point[None])[0]))
-        bound = math.exp(log_ratio) * scale
+        bound = math.exp(log_ratio) * unit
         terms = {"improvement": bound * cost, "cost": cost}
         how = snapshot.model.maximizers[0].how
         return Estimate(bound, incumbent, how, terms, verdict(bound, self.price, self.subject, "the price"))

@@ -32,7 +32,7 @@ class DeltaCB(Heuristic):
         """Return the worst over the posteriors at the trial whose lower confidence bound is the best on average."""
         sqrt_beta = sqrt_beta_of(snapshot, self.delta)
         gap = calibrated_gap(snapshot, sqrt_beta)
-        return Estimate(gap.bound * snapshot.model.scale, gap.incumbent, gap.how, {"sqrt_beta": sqrt_beta})
+        return Estimate(gap.bound, gap.incumbent, gap.how, {"sqrt_beta": sqrt_beta})
 
 
 def sqrt_beta_of(snapshot: Snapshot, delta: float) -> float:

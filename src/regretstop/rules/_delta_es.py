@@ -98,7 +98,7 @@ class DeltaES(Heuristic):
             divergence = _divergence(before.model.posteriors[k], snapshot.model.posteriors[k], last.point, last.value)
             changes.append(_Change(shift, improvement, gap.bound, divergence))
         worst = max(changes, key=lambda change: change.bound)
-        scale = snapshot.model.scale
+        scale = snapshot.model.units.slope(float(np.mean(means[:, incumbent])))
         terms = {
             "mean_change": worst.shift * scale,
             "improvement": worst.improvement * scale,

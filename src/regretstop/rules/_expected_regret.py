@@ -10,7 +10,7 @@ from regretstop.certificate import Certificate
 from regretstop.gap import gap_beside
 from regretstop.rules._base import Rule
 from regretstop.rules._estimate import Estimate, verdict
-from regretstop.rules._remaining import NO_PATHS, can_draw, path_gaps, path_rng, summed_up
+from regretstop.rules._remaining import NO_PATHS, can_draw, path_regrets, path_rng, summed_up
 from regretstop.snapshot import Snapshot
 from regretstop.statement import Measure
 
@@ -59,20 +59,20 @@ class ExpectedRegret(Rule):
         means = [posterior.mean_std(snapshot.data.points)[0] for posterior in snapshot.model.posteriors]
         incumbent = int(np.argmax(np.mean(means, axis=0)))
         trial, rng = snapshot.data.points[[incumbent]], path_rng(snapshot)
-        gaps, bound, margin = np.zeros(0), math.inf, math.inf
+        regrets, bound, margin = np.zeros(0), math.inf, math.inf
         for total in _TOTALS:
-            more = path_gaps(snapshot, trial, total - gaps.size, self.tolerance, rng, _N_STARTS)[0]
-            gaps = np.concatenate([gaps, more])
-            margin = _SURE * float(np.std(gaps, ddof=1)) / math.sqrt(gaps.size) * snapshot.model.scale
-            bound = float(np.mean(gaps)) * snapshot.model.scale + margin
+            more = path_regrets(snapshot, trial, total - regrets.size, self.tolerance, rng, _N_STARTS)[0]
+            regrets = np.concatenate([regrets, more])
+            margin = _SURE * float(np.std(regrets, ddof=1)) / math.sqrt(regrets.size)
+            bound = float(np.mean(regrets)) + margin
             if bound - 2.0 * margin > self.tolerance:
                 break
-        terms = {"margin": margin, "n_paths": gaps.size}
+        terms = {"margin": margin, "n_paths": regrets.size}
         reason = verdict(bound, self.tolerance, "the expected regret")
         return self._certificate(
             snapshot,
             Estimate(bound, incumbent, snapshot.model.maximizers[0].how, terms, reason),
             gap_beside(snapshot, self.delta, self.tolerance, incumbent),
             guarantee="heuristic",
-            drawn=summed_up(gaps, self.tolerance, snapshot.model.scale),
+            drawn=summed_up(regrets, self.tolerance),
         )

@@ -197,7 +197,7 @@ def with_what_is_known(rule: Rule, certificate: Certificate, look: Callable[[], 
         own = np.flatnonzero(snapshot.data.numbers == certificate.incumbent)
         if snapshot.obstacle is not None or not len(own):
             return certificate
-        trial, scale = int(own[0]), snapshot.model.scale
+        trial, scale = int(own[0]), snapshot.model.units.slope()
         # There is no ε: the scale is about how much values vary.
         found = None if rule.claims else gap_beside(snapshot, certificate.delta, scale, trial)
         regret = expected_regret(snapshot, trial, scale, found, None)
@@ -206,7 +206,7 @@ def with_what_is_known(rule: Rule, certificate: Certificate, look: Callable[[], 
     claim = certificate.gap
     if found is not None:
         claim = GapClaim(
-            bound=found.bound * scale,
+            bound=found.bound,
             guarantee=snapshot.model.guarantee,
             incumbent=int(snapshot.data.numbers[found.incumbent]),
         )
@@ -216,6 +216,6 @@ def with_what_is_known(rule: Rule, certificate: Certificate, look: Callable[[], 
         claim=replace(certificate.claim, maximum=how),
         gap=claim,
         model=snapshot.model.report(),
-        noise=snapshot.model.noise(),
+        noise=snapshot.noise_at(trial),
         expected_regret=regret,
     )

@@ -52,7 +52,7 @@ class LedgerRule(Rule):
             return self._obstructed(snapshot, nothing_known)
         ledger = RiskLedger(self.delta, math.inf, self.simultaneous)
         found = counted_gap(snapshot, ledger.risk_of(snapshot.test), self.tolerance)
-        bound = found.bound * snapshot.model.scale
+        bound = found.bound
         terms = {"counted": bound, "left_error": found.left_error, "n_places": found.n_places}
         reason = ""
         # The likeliest hyperparameters are surer of themselves than the few values that they come from allow: a search

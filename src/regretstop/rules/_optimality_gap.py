@@ -71,16 +71,16 @@ class OptimalityGap(LedgerRule):
         )
         if gap is None:
             return self._obstructed(snapshot, UNKNOWN_SLOPES)
-        bound = gap.bound * snapshot.model.scale
+        bound, unit = gap.bound, snapshot.model.units.slope(gap.lower)
         reason = verdict(bound, self.tolerance)
         if self.beta == "calibrated":
             reason += f"; by a grid, since {counting_obstacle(snapshot)}"
         terms = {
             "sqrt_alpha": gap.sqrt_alpha,
             "sqrt_eta": gap.sqrt_eta,
-            "posterior_std": gap.std * snapshot.model.scale,
-            "std_floor": gap.std_floor * snapshot.model.scale,
-            "grid_error": gap.grid_error * snapshot.model.scale,
+            "posterior_std": gap.std * unit,
+            "std_floor": gap.std_floor * unit,
+            "grid_error": gap.grid_error * unit,
             "log_n_grid": gap.log_n_grid,
             "n_L": ledger.n_L,
         }

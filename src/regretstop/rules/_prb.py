@@ -14,7 +14,7 @@ from regretstop.model import HasPaths
 from regretstop.rules._base import Rule
 from regretstop.rules._estimate import Estimate
 from regretstop.rules._ledger import risk_spent
-from regretstop.rules._remaining import NO_PATHS, can_draw, path_gaps, path_rng, summed_up
+from regretstop.rules._remaining import NO_PATHS, can_draw, path_regrets, path_rng, summed_up
 from regretstop.snapshot import Snapshot
 from regretstop.statement import ProbabilityLeft
 
@@ -86,7 +86,7 @@ class PRB(Rule):
             guarantee="heuristic",
             risk=risk_spent(snapshot, ledger, model_risk=0.5 * self.delta),
             left=ProbabilityLeft(probability=tally.probability_left, n_paths=tally.n_paths),
-            drawn=summed_up(gaps[tally.candidate] / snapshot.model.scale, self.tolerance, snapshot.model.scale),
+            drawn=summed_up(gaps[tally.candidate], self.tolerance),
         )
 
     def _simulate(
@@ -103,8 +103,8 @@ class PRB(Rule):
         gaps = np.empty((len(candidates), 0))
         tally = None
         for total, weight in zip(totals, (weights / np.sum(weights)).tolist(), strict=True):
-            more = path_gaps(snapshot, trials, total - gaps.shape[1], self.tolerance, rng, _N_STARTS)
-            gaps = np.hstack([gaps, more * snapshot.model.scale])
+            more = path_regrets(snapshot, trials, total - gaps.shape[1], self.tolerance, rng, _N_STARTS)
+            gaps = np.hstack([gaps, more])
             tally, is_hopeless = self._judge(gaps, risk * weight)
             if tally.bound < self.tolerance or is_hopeless:
                 break

@@ -17,7 +17,7 @@ from regretstop.bound import (
     slopes_of,
     theory_sqrt_beta,
 )
-from regretstop.model import Posterior
+from regretstop.model import Posterior, Units
 from regretstop.search import Maximizer, Maximum, UpperConfidenceBound
 from regretstop.snapshot import Beta, Snapshot
 
@@ -38,14 +38,18 @@ class QueryBound:
         # An infinite width means an infinite bound; any finite one then serves to name a trial, such as the default √β.
         return mean - (self.regret.sqrt_eta if math.isfinite(self.regret.sqrt_eta) else 2.0) * std
 
-    def bounds(self, mean: Array, std: Array) -> Array:
-        """Return the bound handed on to each of the trials with these posterior means and deviations."""
+    def regrets(self, mean: Array, std: Array, units: Units) -> Array:
+        """Return the bound handed on to each of the trials with these posterior means and deviations, shape (n,).
+
+        Standardised, f* is at most the trial's lower confidence bound plus that.
+        """
         if not math.isfinite(self.regret.value):
             return np.full(len(mean), math.inf)
         width = self.regret.sqrt_eta
         # c_t + max(0, LCB(x_t) − LCB(x̂)): docs/theory.md, The paper's bound
         lacking = (self.query.mean - width * self.query.std) - (mean - width * std)
-        return self.posterior.prior_std * self.regret.value + np.maximum(lacking, 0.0)
+        gaps = self.posterior.prior_std * self.regret.value + np.maximum(lacking, 0.0)
+        return units.gain(mean - width * std, gaps)
 
 
 @dataclass(frozen=True)
@@ -127,5 +131,6 @@ def two_deviations(snapshot: Snapshot, ledger: RiskLedger, incumbent: int) -> fl
         snapshot, UNCOUNTED_BETA, ledger, lambda posterior, risk: slopes_of(snapshot.space, posterior, risk)
     )
     trial = snapshot.data.points[incumbent : incumbent + 1]
-    worst = max(float(each.bounds(*each.posterior.mean_std(trial))[0]) for each in formula.under_all())
-    return worst * snapshot.model.scale
+    return max(
+        float(each.regrets(*each.posterior.mean_std(trial), snapshot.model.units)[0]) for each in formula.under_all()
+    )

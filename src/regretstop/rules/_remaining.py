@@ -29,7 +29,7 @@ def can_draw(snapshot: Snapshot) -> bool:
     return all(isinstance(posterior, HasPaths) for posterior in snapshot.model.posteriors)
 
 
-def path_gaps(
+def path_regrets(
     snapshot: Snapshot,
     trials: Array,
     n: int,
@@ -38,7 +38,7 @@ def path_gaps(
     n_starts: int,
     enough: float = math.inf,
 ) -> Array:
-    """Return f* − f(x̂) on posterior paths, for several x̂.
+    """Return the regrets of several x̂ on posterior paths, in the objective's units.
 
     Args:
         snapshot: Its posteriors must have paths; each gives an equal share.
@@ -50,10 +50,11 @@ def path_gaps(
         enough: In the objective's units: where a path is above this it is not looked through to the last.
 
     Returns:
-        Shape (k, n), standardised and never negative.
+        Shape (k, n), never negative.
     """
-    share = -(-n // len(snapshot.model.posteriors))
-    gaps: list[Array] = []
+    share, units = -(-n // len(snapshot.model.posteriors)), snapshot.model.units
+    at = max(posterior.mean_std(trials)[0].max() for posterior in snapshot.model.posteriors)
+    regrets: list[Array] = []
     for posterior, maximizer in zip(snapshot.model.posteriors, snapshot.model.maximizers, strict=True):
         assert isinstance(posterior, HasPaths)  # asked before
         paths = posterior.paths(share, rng)
@@ -63,11 +64,11 @@ def path_gaps(
             trials,
             rng,
             n_starts=n_starts,
-            tolerance=_TOLERANCE * epsilon / snapshot.model.scale,
-            enough=enough / snapshot.model.scale,
+            tolerance=_TOLERANCE * epsilon / units.slope(at),
+            enough=units.gap(at, enough),
         )
-        gaps.append(maxima.values - maxima.at_anchors)
-    return np.hstack(gaps)
+        regrets.append(units.gain(maxima.at_anchors, maxima.values - maxima.at_anchors))
+    return np.hstack(regrets)
 
 
 @dataclass(frozen=True)
@@ -83,18 +84,17 @@ class FromPaths:
     expected: MeanRegret
 
 
-def summed_up(gaps: Array, epsilon: float, scale: float) -> FromPaths:
+def summed_up(regrets: Array, epsilon: float) -> FromPaths:
     """Return what the regrets of one trial say together.
 
     Args:
-        gaps: Standardised, shape (n,).
+        regrets: In the objective's units, shape (n,).
         epsilon: ε in the objective's units.
-        scale: One standardised unit, in the objective's units.
     """
-    error = float(np.std(gaps)) / math.sqrt(max(gaps.size - 1, 1))
+    error = float(np.std(regrets)) / math.sqrt(max(regrets.size - 1, 1))
     return FromPaths(
-        ProbabilityLeft(probability=float(np.mean(gaps > epsilon / scale)), n_paths=gaps.size),
-        MeanRegret(value=float(np.mean(gaps)) * scale, error=error * scale, n_paths=gaps.size),
+        ProbabilityLeft(probability=float(np.mean(regrets > epsilon)), n_paths=regrets.size),
+        MeanRegret(value=float(np.mean(regrets)), error=error, n_paths=regrets.size),
     )
 
 
@@ -109,8 +109,8 @@ def what_paths_say(snapshot: Snapshot, incumbent: int, epsilon: float) -> FromPa
     if not can_draw(snapshot):
         return None
     trial = snapshot.data.points[incumbent : incumbent + 1]
-    gaps = path_gaps(snapshot, trial, _N_PATHS, epsilon, path_rng(snapshot), _N_STARTS, enough=epsilon)
-    return summed_up(gaps[0], epsilon, snapshot.model.scale)
+    regrets = path_regrets(snapshot, trial, _N_PATHS, epsilon, path_rng(snapshot), _N_STARTS, enough=epsilon)
+    return summed_up(regrets[0], epsilon)
 
 
 def expected_regret(
@@ -126,8 +126,7 @@ def expected_regret(
         drawn: What paths say where they were drawn: it comes first.
     """
     if drawn is None and isinstance(gap, CountedGap) and gap.incumbent == incumbent:
-        scale = snapshot.model.scale
-        return MeanRegret(value=gap.mean * scale, error=gap.mean_error * scale, n_paths=None)
+        return MeanRegret(value=gap.mean, error=gap.mean_error, n_paths=None)
     drawn = drawn or what_paths_say(snapshot, incumbent, epsilon)
     return drawn and drawn.expected
 

@@ -96,12 +96,13 @@ class UCBbr(LedgerRule):
         levels = partial(self._levels, snapshot.space)
         found = QueryFormula(snapshot, beta, ledger, levels, one_level=self.a is not None).under_all()
         at_data = snapshot.at_data()
-        bounds = np.array([each.bounds(mean, std) for each, (mean, std) in zip(found, at_data, strict=True)])
+        units = snapshot.model.units
+        bounds = np.array([each.regrets(mean, std, units) for each, (mean, std) in zip(found, at_data, strict=True)])
         lower = [each.lower(mean, std) for each, (mean, std) in zip(found, at_data, strict=True)]
         # The trial whose worst bound is the least; of equals, the one with the best lower confidence bounds.
         incumbent = int(np.lexsort((-np.mean(lower, axis=0), np.max(bounds, axis=0)))[0])
         k = int(np.argmax(bounds[:, incumbent]))
-        bound = float(bounds[k, incumbent]) * snapshot.model.scale
+        bound = float(bounds[k, incumbent])
         return self._certify(snapshot, ledger, found[k], bound, incumbent)
 
     def _levels(self, space: Space, posterior: Posterior, risk: float) -> Array:
@@ -128,10 +129,11 @@ class UCBbr(LedgerRule):
         if math.isinf(bound):
             reason = "no parameters satisfy the theorem's condition α ≤ β"
         elif bound >= self.tolerance and snapshot.data.plateau is None:  # whose edge can look like noise
-            reason += _noise_remark(posterior, regret, snapshot, self.tolerance)
+            reason += _noise_remark(posterior, regret, snapshot, self.tolerance, incumbent)
         if snapshot.beta == "calibrated":
             reason += f"; √β = 2 without a proof, since {counting_obstacle(snapshot)}"
-        scale, n = snapshot.model.scale, snapshot.data.n_observations
+        scale = snapshot.model.units.slope(snapshot.mean_of(incumbent))
+        n = snapshot.data.n_observations
         terms = {
             "t": n + 1,
             "query_bound": regret.value * posterior.prior_std * scale,
@@ -151,7 +153,7 @@ class UCBbr(LedgerRule):
             self._gap_beside(snapshot, incumbent),
             guarantee=snapshot.model.guarantee if is_proved else "heuristic",
             risk=risk_spent(snapshot, ledger),
-            noise=snapshot.model.noise(posterior),
+            noise=snapshot.noise_at(incumbent, posterior),
         )
 
 
@@ -159,14 +161,15 @@ def _counts(snapshot: Snapshot) -> bool:
     return snapshot.beta == "calibrated" and counting_obstacle(snapshot) is None
 
 
-def _noise_remark(posterior: Posterior, regret: RegretBound, snapshot: Snapshot, epsilon: float) -> str:
+def _noise_remark(posterior: Posterior, regret: RegretBound, snapshot: Snapshot, epsilon: float, incumbent: int) -> str:
     """Return a remark if the noise alone keeps the bound above ε, however good the sampling; else nothing."""
     # With σ(x_t) at the floor, about σ/√n, the paper's eq. (12) is (√α + √η) σ/√n + t^(−s): not below ε before there
     # are ((√α + √η) σ/ε)² observations.
     width = regret.sqrt_alpha + regret.sqrt_eta
-    noise_std = snapshot.model.noise_std_of(posterior)
+    at = snapshot.mean_of(incumbent)
+    noise_std = snapshot.model.noise_std_of(posterior, at)
     # The bound counts the noise as often as the model check says; what is named is the noise itself.
-    ratio = width * posterior.noise_std * snapshot.model.scale / epsilon
+    ratio = width * posterior.noise_std * snapshot.model.units.slope(at) / epsilon
     needed = ratio * ratio  # not **, which raises where this overflows to infinity
     if not math.isfinite(needed) or needed <= snapshot.data.n_observations:
         return ""

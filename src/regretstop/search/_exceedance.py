@@ -3,7 +3,8 @@
 See docs/theory.md, Posterior paths, and the probability that something better remains.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -22,7 +23,7 @@ _TOLERANCE = 1e-3
 def exceeding_point(
     maximizers: Sequence[Maximizer],
     observed: Array,
-    epsilon: float,
+    gap: Callable[[float], float],
     rng: np.random.Generator,
     visited: Visited = NOTHING,
 ) -> Array | None:
@@ -31,7 +32,7 @@ def exceeding_point(
     Args:
         maximizers: Of the posteriors; each gives an equal share of the paths.
         observed: Encoded points of the feasible data in the space, shape (n, d); the best has the highest mean.
-        epsilon: ε, standardised.
+        gap: Returns how much larger than the best trial's mean a value has to be, both standardised: what ε is there.
         rng: Draws the paths.
         visited: Points to leave alone: a path whose maximum is at one of them is passed over.
 
@@ -42,6 +43,9 @@ def exceeding_point(
         return None
     means = np.mean([maximizer.posterior.mean_std(observed)[0] for maximizer in maximizers], axis=0)
     best = observed[np.argmax(means)][None]
+    epsilon = gap(float(np.max(means)))
+    if epsilon == math.inf:
+        return None
     share = -(-_N_PATHS // len(maximizers))
     found: list[tuple[int, Array]] = []
     for k in map(int, rng.permutation(len(maximizers))):

@@ -13,9 +13,9 @@ Measure = Literal["regret", "expected regret", "regret change", "expected improv
 """What a bound is about: how much better than a trial the optimum is, or a number that only signals it; "none" of a
 rule that has no bound."""
 
-MaximumBy = Literal["enumerated", "searched", "evaluated", "counted"]
+MaximumBy = Literal["enumerated", "searched", "evaluated", "counted", "declared"]
 """How the maximum over the space is known: the model's at all points, by a search, or the objective's at all points; or
-not at all, because the local maxima above the bound were counted."""
+not at all, because the local maxima above the bound were counted, or it is at most the best possible value."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,8 +151,8 @@ class Claim:
             optimum can be; of the others the mean says it on average, and the rest that a search has settled.
         maximum: How the maximum over the space that the bound rests on is known: "enumerated" at every point of a
             finite space, "searched" for, or "evaluated" where the objective itself was, at every point and without
-            noise; "counted" where the bound rests on no maximum, but on how many there are. None if nothing is
-            certified.
+            noise; "counted" where the bound rests on no maximum, but on how many there are; "declared" where it is what
+            is left up to the best possible value. None if nothing is certified.
         reason: In words, why to stop, or why not, or why the bound is infinite.
         terms: The rule's own numbers, by name; JSON scalars, to be read only. The strings "inf", "-inf" and "nan" are
             reserved.

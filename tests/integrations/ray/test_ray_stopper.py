@@ -60,6 +60,22 @@ def test_samples_of_the_hyperparameters_reach_the_certificate(kind):
 
 
 @pytest.mark.parametrize("kind", ["alone", "with the searcher"])
+def test_the_best_possible_value_is_a_floor(kind):
+    known = {"surrogate": GaussianProcess(noise_std=0.0), "best_possible": 0.0}
+    if kind == "alone":
+        stopper = RegretBoundStopper(**ALONE, epsilon=100.0, **known)
+        feed(stopper, configs(4))
+    else:
+        search = searcher(**known)
+        stopper = RegretBoundStopper(search, epsilon=100.0)
+        run(search, 4)
+    assert stopper.stop_all() is True
+    certificate = certificate_of(stopper)
+    assert certificate.maximum == "declared"
+    assert certificate.bound == certificate.incumbent_value
+
+
+@pytest.mark.parametrize("kind", ["alone", "with the searcher"])
 def test_the_certificate_is_the_cores(kind):
     rule = UCBbr(EPSILON)
     if kind == "alone":
@@ -259,7 +275,7 @@ def test_bad_arguments_are_named(arguments, words):
 def test_what_does_not_go_with_a_searcher_is_refused():
     with pytest.raises(ValueError, match="give space, metric and mode instead"):
         RegretBoundStopper(OptunaSearch(), epsilon=0.1)
-    for given in ({"metric": "loss"}, {"space": space()}, {"surrogate": GaussianProcess()}):
+    for given in ({"metric": "loss"}, {"space": space()}, {"surrogate": GaussianProcess()}, {"best_possible": 0.0}):
         with pytest.raises(ValueError, match=f"with a search, {next(iter(given))} are those of the search"):
             RegretBoundStopper(searcher(), epsilon=0.1, **given)
     search = searcher()

@@ -329,3 +329,12 @@ def test_a_constrained_search_runs():
         space_constraint=lambda x: x[0] < 2,
     )
     assert len(result.x_iters) == stopper.certificate.n_observations == 8
+
+
+def test_the_best_possible_value_is_a_floor():
+    stopper = RegretBoundStopper(0.5, surrogate=GaussianProcess(noise_std=0.0), best_possible=0.0)
+    result = forest_minimize(parabola, LINE, n_calls=40, n_initial_points=5, random_state=0, callback=stopper)
+    assert stopper.certificate.maximum == "declared"
+    assert stopper.certificate.bound == min(result.func_vals) < 0.5
+    with pytest.raises(ValueError, match=r"best_possible must be .* got inf"):
+        RegretBoundStopper(0.5, best_possible=math.inf)

@@ -1,0 +1,164 @@
+"""Tables of real tuning jobs, and the surrogates that are searched in their place.
+
+Each job was evaluated at 2,000 points: half of them all over the space, half near the best of those before. An ensemble
+of trees on them is the job that is searched, as in HPOBench and YAHPO: its optimum is known, and an evaluation is free.
+The noise is that of repeated evaluations; as that of a share of hits, its variance falls with what is left to the best.
+"""
+
+import zlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.histories import DATA
+from benchmarks.objectives import Problem
+from benchmarks.records import append, compact, pack, read
+from benchmarks.tuning_jobs import JOBS, TuningJob
+
+PATH = DATA / "jobs.jsonl.gz"
+N_POINTS, N_REPEATED = 2000, 100
+# Evaluations of one record, so that a killed run loses little.
+_BATCH = 50
+# Steps away from one of the best tenth, as a share of an axis.
+_STEP, _BEST = 0.08, 0.1
+# Where the optimum of a surrogate is looked for, besides at the points of the table and around the best of them.
+_N_EVERYWHERE, _N_AROUND, _ROUNDS = 40_000, 4_000, 10
+
+
+def record(path: Path = PATH, n_points: int = N_POINTS) -> None:
+    """Evaluate what the file does not hold yet."""
+    from benchmarks.progress import track
+
+    todo = [(name, batch) for batch in range(-(-n_points // _BATCH)) for name in JOBS]
+    known = {(each["job"], each["batch"]) for each in read(path)}
+    todo = [each for each in todo if each not in known]
+    for name, batch in track(iter(todo), "jobs", len(todo)):
+        append(path, _evaluated(path, name, batch))
+    pack(path)
+
+
+def _evaluated(path: Path, name: str, batch: int) -> dict[str, Any]:
+    job = JOBS[name]
+    points, scores = table(name, path)
+    rng = np.random.default_rng([zlib.crc32(name.encode()), batch])
+    sign = 1.0 if job.direction == "maximize" else -1.0
+    if batch % 2 == 0 or not len(points):
+        new = _everywhere(job, _BATCH, rng)
+    else:
+        best = points[np.argsort(-sign * scores)[: max(int(_BEST * len(points)), 10)]]
+        new = _around(job, best, _BATCH, rng)
+    seeds = batch * _BATCH + np.arange(_BATCH)
+    scored = [job.score(job.space.decode(p), int(s)) for p, s in zip(new, seeds, strict=True)]
+    # The first of each batch again, with other folds and seeds: how much of a score is noise.
+    again = [job.score(job.space.decode(p), int(s) + 10**6) for p, s in zip(new[: _repeats()], seeds, strict=False)]
+    return {
+        "job": name,
+        "batch": batch,
+        "points": [[compact(x, 8) for x in point] for point in new.tolist()],
+        "scores": [compact(score, 8) for score in scored],
+        "again": [compact(score, 8) for score in again],
+    }
+
+
+def _repeats() -> int:
+    return N_REPEATED * _BATCH // N_POINTS
+
+
+def table(name: str, path: Path = PATH) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return encoded points, shape (n, d), and their scores, shape (n,)."""
+    records = [each for each in read(path) if each["job"] == name]
+    points = np.array([p for each in records for p in each["points"]]).reshape(-1, JOBS[name].space.dim)
+    return points, np.array([s for each in records for s in each["scores"]])
+
+
+@cache
+def relative_noise(name: str, path: Path = PATH) -> float:
+    """Return s of the deviation s √(distance to the best possible value) of a score, from pairs of evaluations."""
+    best = JOBS[name].best_possible
+    pairs = [(a, b) for r in read(path) if r["job"] == name for a, b in zip(r["scores"], r["again"], strict=False)]
+    shares = [0.5 * (a - b) ** 2 / max(abs(best - 0.5 * (a + b)), 1e-12) for a, b in pairs]
+    return float(np.sqrt(np.mean(shares)))
+
+
+def observed(name: str, value: float, rng: np.random.Generator) -> float:
+    """Return a noisy score; none is better than the best possible one."""
+    job = JOBS[name]
+    sign = 1.0 if job.direction == "maximize" else -1.0
+    left = abs(job.best_possible - value)
+    score = value + relative_noise(name) * np.sqrt(left) * rng.standard_normal()
+    return float(sign * min(sign * score, sign * job.best_possible))
+
+
+@cache
+def problem(name: str) -> Problem:
+    """Return the surrogate of a job, in the direction and units of its score; ε is 0.01, or 1 % of an untuned score."""
+    job = JOBS[name]
+    points, scores = table(name)
+    predict = _fitted(points, scores, job)
+    sign = 1.0 if job.direction == "maximize" else -1.0
+    untuned = float(np.median(scores[:_BATCH]))
+    epsilon = 0.01 if job.direction == "maximize" else 0.01 * untuned
+    return Problem(
+        job.space,
+        lambda params: float(predict(job.space.encode(params)[None])[0]),
+        sign * _highest(job, points, lambda x: sign * predict(x)),
+        (epsilon,),
+        direction=job.direction,
+    )
+
+
+def _fitted(
+    points: NDArray[np.float64], scores: NDArray[np.float64], job: TuningJob
+) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    from sklearn.ensemble import ExtraTreesRegressor
+
+    # Trees average what is noise: leaves of one point for exact scores, of five for noisy ones.
+    trees = ExtraTreesRegressor(100, min_samples_leaf=5 if job.is_noisy else 1, random_state=0)
+    trees.fit(_columns(job, points), scores)
+    return lambda x: np.asarray(trees.predict(_columns(job, x)), dtype=float)
+
+
+def _columns(job: TuningJob, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return encoded points with a column for each category."""
+    parts = [
+        points[:, [j]] if k == 0 else np.eye(k)[points[:, j].astype(int)] for j, k in enumerate(job.space.categories)
+    ]
+    return np.hstack(parts)
+
+
+def _highest(
+    job: TuningJob, points: NDArray[np.float64], value: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+) -> float:
+    """Return the maximum of a function that is constant between the points of a table, by search."""
+    rng = np.random.default_rng(0)
+    known = np.vstack([points, _everywhere(job, _N_EVERYWHERE, rng)])
+    values = value(known)
+    for _ in range(_ROUNDS):
+        best = np.argsort(-values)[:50]
+        known, values = known[best], values[best]
+        more = _around(job, known, _N_AROUND, rng)
+        known, values = np.vstack([known, more]), np.concatenate([values, value(more)])
+    return float(values.max())
+
+
+def _everywhere(job: TuningJob, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    categories = job.space.categories
+    return job.space.snap(
+        np.where(
+            categories > 0,
+            rng.integers(0, np.maximum(categories, 1), (n, len(categories))),
+            rng.random((n, len(categories))),
+        )
+    )
+
+
+def _around(job: TuningJob, best: NDArray[np.float64], n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    start = best[rng.integers(len(best), size=n)]
+    moved = np.clip(start + _STEP * rng.standard_normal(start.shape), 0.0, 1.0)
+    anew = rng.random(start.shape) < 1.0 / start.shape[1]
+    is_category = job.space.categories > 0
+    return job.space.snap(np.where(is_category, np.where(anew, _everywhere(job, n, rng), start), moved))
