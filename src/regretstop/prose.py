@@ -215,10 +215,12 @@ def _gap_statement(certificate: Statement) -> str:
 
 
 def _assumption(certificate: Statement, guarantee: Guarantee) -> str:
-    noise = certificate.noise
+    noise, model, assumption = certificate.noise, certificate.model, _ASSUMPTION[guarantee]
+    if guarantee == "model" and certificate.maximum == "counted" and model is not None and model.sampling == "HMC":
+        assumption = f"given the model, in the mean over {model.n_samples} samples of its hyperparameters"
     if noise is None or not noise.jitter_std > 0.0:
-        return _ASSUMPTION[guarantee]
-    return f"{_ASSUMPTION[guarantee]} and noise of deviation {rounded(noise.jitter_std)} on top, against rounding"
+        return assumption
+    return f"{assumption} and noise of deviation {rounded(noise.jitter_std)} on top, against rounding"
 
 
 def _digits(value: Decimal, rounding: str, digits: int = 4) -> str:

@@ -86,6 +86,7 @@ def test_a_certificate_does_not_contradict_itself(epsilon: float) -> None:
 def test_samples_are_averaged_over() -> None:
     history = random_history(SQUARE, 16, seed=1)
     sampled = history.told(beta="calibrated", **estimated(hyperparameters="posterior")).certificate(UCBbr(0.1))
+    assert "given the model, in the mean over 8 samples of its hyperparameters" in str(sampled)
     assert sampled.model is not None
     assert sampled.model.n_samples == 8
     assert sampled.guarantee == "model"
