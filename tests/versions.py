@@ -106,12 +106,15 @@ def run(name: str) -> tuple[str, bool]:
 
 def main() -> int:
     """Run the corners that are named, or all."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("corner", nargs="*", choices=[*CORNERS, []])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corner", nargs="*", help=f"one of {', '.join(CORNERS)}; all if none is named")
     chosen = parser.parse_args().corner or list(CORNERS)
-    lines = ["| corner | Python | with | passed | skipped | failed |", "|---|---|---|---|---|---|"]
+    unknown = [name for name in chosen if name not in CORNERS]
+    if unknown:
+        parser.error(f"there is no corner {', '.join(unknown)}, but {', '.join(CORNERS)}")
     results = [run(name) for name in chosen]
-    print("\n".join([*lines, *(line for line, _ in results)]))
+    print("| corner | Python | with | passed | skipped | failed |", "|---|---|---|---|---|---|", sep="\n")
+    print(*(line for line, _ in results), sep="\n")
     return 0 if all(passed for _, passed in results) else 1
 
 
