@@ -24,7 +24,8 @@ HIGHEST = "-c constraints.txt"
 OLD = "numpy==1.22.4 scipy==1.11.1"
 # A newer pyparsing warns of how this matplotlib calls it.
 OLD_PLOTS = f"{OLD} matplotlib==3.7.0 plotly==5.10.0 pyparsing==3.0.9"
-OLD_CLI = "jinja2==3.1.0 rich==12.6.0 typer==0.12.0"
+# An older Typer does not go with the Click of today.
+OLD_CLI = "jinja2==3.1.6 rich==13.7.0 typer==0.19.0"
 
 CORE = ("tests", "--ignore=tests/benchmarks", "--ignore=tests/integrations", "--ignore=tests/test_examples.py")
 GPYTORCH = ("tests/integrations/gpytorch",)
