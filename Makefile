@@ -1,7 +1,6 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-FLOORS := .venv-floors
 DOCS := .venv-docs
 STAMP := $(VENV)/.installed
 
@@ -9,7 +8,7 @@ STAMP := $(VENV)/.installed
 # down by more than tenfold when anything else runs.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: test test-all test-floors demo check lint types docs bench clean
+.PHONY: test test-all versions demo check lint types docs bench clean
 
 test: $(STAMP)
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
@@ -18,10 +17,10 @@ test: $(STAMP)
 test-all: $(STAMP)
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadgroup --hypothesis-profile=long
 
-# The product on the lowest versions that it claims to work with.
-test-floors: $(FLOORS)/.installed
-	$(ONE_THREAD) $(FLOORS)/bin/python -m pytest -n 2 --dist loadgroup -m "not slow" \
-		--ignore=tests/benchmarks --ignore=tests/test_examples.py
+# The product on the lowest and the highest versions that it claims to work with; `make versions CORNERS=ray-lowest` on
+# some of them.
+versions:
+	$(ONE_THREAD) $(PYTHON) tests/versions.py $(CORNERS)
 
 demo: $(STAMP)
 	$(ONE_THREAD) $(BIN)/python examples/mnist_cnn.py
@@ -43,19 +42,13 @@ bench: $(STAMP)
 	$(ONE_THREAD) $(BIN)/python -m benchmarks speed
 
 clean:
-	rm -rf $(VENV) $(FLOORS) $(DOCS) build dist site .benchmarks .hypothesis .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-versions $(DOCS) build dist site .benchmarks .hypothesis .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -c constraints.txt pip # Python 3.11's own knows no dependency groups
 	$(BIN)/python -m pip install -c constraints.txt -e '.[all]' --group dev
-	touch $@
-
-$(FLOORS)/.installed: pyproject.toml constraints-floors.txt
-	$(PYTHON) -m venv $(FLOORS)
-	$(FLOORS)/bin/python -m pip install -c constraints-floors.txt pip
-	$(FLOORS)/bin/python -m pip install -c constraints-floors.txt -e '.[all]' --group test
 	touch $@
 
 $(DOCS)/.installed: pyproject.toml constraints.txt

@@ -6,14 +6,14 @@ without saying where they come from.
 
 import ast
 import re
-import tomllib
 import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.project import PROJECT, ROOT
+
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 _BLOCK = re.compile(r"(<!-- compiled only: .+ -->\n)?^```python\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 # The target of a link that leads nowhere outside the repository, without its anchor; and code, which may look like one.
@@ -104,10 +104,5 @@ def test_every_public_name_has_its_place_in_the_api() -> None:
 
 
 def test_versions_are_the_same_everywhere() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     cited = re.findall(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text("utf-8"), flags=re.MULTILINE)
-    assert cited == [project["version"]]
-    claimed = [text.rpartition(" ")[2] for text in project["classifiers"] if re.search(r"Python :: 3\.\d", text)]
-    (matrix,) = re.findall(r"^ +python: (\[.*\])", (ROOT / ".github/workflows/ci.yml").read_text(), flags=re.MULTILINE)
-    assert ast.literal_eval(matrix) == claimed
-    assert project["requires-python"] == f">={claimed[0]}"
+    assert cited == [PROJECT["version"]]

@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-import tomllib
 from importlib.metadata import metadata
 from pathlib import Path
 from types import ModuleType
@@ -15,8 +14,11 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 import regretstop
+from tests.project import PROJECT, ROOT
+from tests.versions import CORNERS
 
 PUBLIC = {
     "GPUCB",
@@ -42,8 +44,6 @@ PUBLIC = {
     "minimize",
 }
 FOREIGN = {"torch", "gpytorch", "botorch", "optuna", "ray", "skopt", "sklearn", "pandas", "matplotlib", "plotly"}
-
-ROOT = Path(__file__).parents[1]
 
 _IMPORTED = """
 import json, sys
@@ -106,22 +106,26 @@ def test_the_package_is_typed_and_depends_on_numpy_and_scipy_only() -> None:
 # ---- Metadata ----------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def project() -> dict[str, Any]:
-    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-
-
-def test_each_lowest_version_is_one_that_the_tests_run_on(project: dict[str, Any]) -> None:
-    pins = dict(re.findall(r"^([\w.-]+)==(\S+)$", (ROOT / "constraints-floors.txt").read_text(), flags=re.MULTILINE))
-    tried = {canonicalize_name(name): version for name, version in pins.items()}
-    extras = project["optional-dependencies"]
-    claimed = [Requirement(line) for lines in (project["dependencies"], *extras.values()) for line in lines]
+def test_each_lowest_version_is_one_that_the_tests_run_on() -> None:
+    """The lowest that a corner pins, neither more nor less: what is installed with us is not upgraded without need."""
+    tried: dict[str, list[Version]] = {}
+    for corner in CORNERS.values():
+        for pin in (Requirement(word) for word in corner.pins.split() if "==" in word):
+            tried.setdefault(canonicalize_name(pin.name), []).append(Version(str(pin.specifier).removeprefix("==")))
+    extras = PROJECT["optional-dependencies"]
+    claimed = [Requirement(line) for lines in (PROJECT["dependencies"], *extras.values()) for line in lines]
     others = [requirement for requirement in claimed if requirement.name != "regretstop"]
-    assert {str(r.specifier) for r in others} == {f">={tried[canonicalize_name(r.name)]}" for r in others}
+    assert {str(r) for r in others if str(r.specifier) != f">={min(tried[canonicalize_name(r.name)])}"} == set()
 
 
-def test_the_extras_are_those_of_users(project: dict[str, Any]) -> None:
-    assert set(project["optional-dependencies"]) == {"all", "cli", "gpytorch", "optuna", "plot", "ray", "skopt"}
+def test_each_python_that_is_claimed_is_one_that_the_tests_run_on() -> None:
+    claimed = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
+    assert {corner.python for corner in CORNERS.values()} == set(claimed)
+    assert PROJECT["requires-python"] == f">={claimed[0]}"
+
+
+def test_the_extras_are_those_of_users() -> None:
+    assert set(PROJECT["optional-dependencies"]) == {"all", "cli", "gpytorch", "optuna", "plot", "ray", "skopt"}
 
 
 @pytest.fixture(scope="module")
@@ -135,8 +139,8 @@ def hook() -> ModuleType:
     return module
 
 
-def test_the_links_of_the_long_description_work_without_a_checkout(hook: ModuleType, project: dict[str, Any]) -> None:
-    built = {"urls": project["urls"]}
+def test_the_links_of_the_long_description_work_without_a_checkout(hook: ModuleType) -> None:
+    built: dict[str, Any] = {"urls": PROJECT["urls"]}
     hook.AbsoluteLinks(str(ROOT), {}).update(built)
     link = re.compile(r"\]\(([^)]+)\)")
     written = link.findall((ROOT / "README.md").read_text(encoding="utf-8"))
@@ -145,7 +149,7 @@ def test_the_links_of_the_long_description_work_without_a_checkout(hook: ModuleT
     for before, after in zip(written, published, strict=True):
         if not before.startswith("https://"):
             assert (ROOT / before).exists()
-            assert re.fullmatch(f"{project['urls']['Repository']}/(blob|raw)/HEAD/{re.escape(before)}", after)
+            assert re.fullmatch(f"{PROJECT['urls']['Repository']}/(blob|raw)/HEAD/{re.escape(before)}", after)
 
 
 @pytest.mark.parametrize(

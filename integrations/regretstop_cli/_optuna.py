@@ -46,8 +46,7 @@ def optuna_search(storage: str, study_name: str | None, best_possible: float | N
 
 def _storage(storage: str) -> Any:
     """Return the storage, which has to be there: Optuna would make a new one where there is none."""
-    from optuna.storages import JournalStorage
-    from optuna.storages.journal import JournalFileBackend
+    from regretstop_optuna.versions import journal
 
     if "://" in storage:
         scheme, _, where = storage.partition(":///")
@@ -60,4 +59,4 @@ def _storage(storage: str) -> Any:
         return f"sqlite:///{storage}"
     if not head.lstrip().startswith(b"{"):
         raise ValueError(f"{storage!r} is neither an SQLite database nor a journal of Optuna, nor a CSV file")
-    return JournalStorage(JournalFileBackend(storage))
+    return journal(storage)

@@ -78,7 +78,6 @@ class Digest:
     _shared: Distributions = field(default_factory=dict[str, BaseDistribution])
     _independent: set[str] = field(default_factory=set[str])
     _n_without_choice: int = 0
-    _has_constraints: bool = False
     _longest: float = 0.0
 
     def is_of(self, trials: Sequence[FrozenTrial]) -> bool:
@@ -114,7 +113,6 @@ class Digest:
         )
 
     def _add(self, trial: FrozenTrial) -> None:
-        self._has_constraints |= any(key.split(":")[0] == "constraints" for key in trial.system_attrs)
         self._independent |= independent_names(trial)
         values = {name: d.to_internal_repr(trial.params[name]) for name, d in trial.distributions.items()}
         if trial.state not in (TrialState.COMPLETE, TrialState.PRUNED):
@@ -180,8 +178,6 @@ class Digest:
             )
         if found.untried:
             return self._untried(found.untried)
-        if self._has_constraints:
-            return "the study has constraints, which the model does not cover"
         if self._independent:
             one, names = len(self._independent) == 1, ", ".join(map(repr, sorted(self._independent)))
             return (

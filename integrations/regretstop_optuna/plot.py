@@ -18,6 +18,7 @@ from regretstop.plotting import (
     optimum_of,
 )
 from regretstop_optuna import _attributes as attributes
+from regretstop_optuna._constraints import is_feasible
 from regretstop_optuna._memory import memory_of
 from regretstop_optuna._observations import has_value
 from regretstop_optuna._storage import all_trials, user_attributes
@@ -186,5 +187,5 @@ def _stops_at(decision: Certificate, last: Certificate) -> bool:
 
 
 def _value(trial: FrozenTrial) -> float:
-    """Return the observed value, NaN for a trial that is no observation."""
-    return math.nan if trial.value is None or not has_value(trial) else trial.value
+    """Return the observed value, NaN for a trial that is no observation, or not feasible."""
+    return math.nan if trial.value is None or not (has_value(trial) and is_feasible(trial)) else trial.value

@@ -12,6 +12,7 @@ from optuna.trial import FrozenTrial, TrialState
 from regretstop import Surrogate
 from regretstop.spaces import Point
 from regretstop_optuna._attributes import INDEPENDENT, PROPOSAL, latest_epsilon, proposal_of
+from regretstop_optuna._constraints import ConstraintsFunc, store_constraints
 from regretstop_optuna._digest import View
 from regretstop_optuna._logging import logger
 from regretstop_optuna._memory import memory_of, view_of
@@ -53,6 +54,9 @@ class GPUCBSampler(BaseSampler):
             `regretstop.GPUCB`.
         independent_sampler: Sampler for the parameters outside the joint space; a `RandomSampler`
             with the same seed if None.
+        constraints_func: Returns the constraints of a trial that was completed or pruned, as for Optuna's own samplers:
+            each is met where it is at most 0. A trial that violates one tells the model of the objective, and is never
+            certified. `Trial.set_constraint` of Optuna 5 needs no such function.
 
     Raises:
         ValueError: If an argument is out of its range, or the arguments do not go together.
@@ -68,6 +72,7 @@ class GPUCBSampler(BaseSampler):
         surrogate: Surrogate | None = None,
         best_possible: float | None = None,
         independent_sampler: BaseSampler | None = None,
+        constraints_func: ConstraintsFunc | None = None,
     ) -> None:
         if not isinstance(n_startup_trials, int) or n_startup_trials < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ValueError(f"n_startup_trials must be an integer of at least 1, got {n_startup_trials!r}")
@@ -80,6 +85,7 @@ class GPUCBSampler(BaseSampler):
             seed=seed,
         )
         self._independent_sampler = independent_sampler or RandomSampler(seed=seed)
+        self._constraints_func = constraints_func
         self._warned_of_independent = False
         self._warned_of_failure = False
 
@@ -96,7 +102,9 @@ class GPUCBSampler(BaseSampler):
         self._independent_sampler.before_trial(study, trial)
 
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
-        """Pass the call on to the independent sampler."""
+        """Store the constraints, and pass the call on to the independent sampler."""
+        if self._constraints_func is not None and state in (TrialState.COMPLETE, TrialState.PRUNED):
+            store_constraints(study, trial, self._constraints_func)
         self._independent_sampler.after_trial(study, trial, state, values)
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:

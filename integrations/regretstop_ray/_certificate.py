@@ -3,9 +3,12 @@
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
 from regretstop import Certificate
+
+if TYPE_CHECKING:
+    from typing import Self  # the standard library's own is of Python 3.11
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +25,7 @@ class TrialCertificate(Certificate):
     config: Mapping[str, Any] | None = field(hash=False)
 
     @classmethod
-    def about(cls, certificate: Certificate, trial_id: str | None, config: Mapping[str, Any] | None) -> Self:
+    def about(cls, certificate: Certificate, trial_id: str | None, config: Mapping[str, Any] | None) -> "Self":
         """Return the certificate with the trial's id and configuration."""
         values = {f.name: getattr(certificate, f.name) for f in dataclasses.fields(certificate)}
         return cls(**values, trial_id=trial_id, config=config)

@@ -43,8 +43,8 @@ class RegretBoundStopper:
     comes from. `certificate.incumbent` is an index into `x_iters`.
 
     Evaluations that are not finite are left out. A search that cannot be modelled gets an infinite bound with the
-    reason, says so once as a warning, and goes on. A `space_constraint` is not known to the model: its bound is about
-    the whole box, which holds for the part of it that is allowed but is seldom small.
+    reason, says so once as a warning, and goes on. With a `space_constraint` the bound is about the whole box, and so
+    about the part of it that is allowed, in which every evaluation lies; it is seldom small.
 
     With `verbose=True` it prints where the search stands after each call, as scikit-optimize does with its own
     `verbose`; the log has it ten times in a hundred evaluations in any case.

@@ -7,7 +7,7 @@ import math
 import numbers
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from typing import Any, Self, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from regretstop import prose
 from regretstop.statement import (
@@ -25,6 +25,9 @@ from regretstop.statement import (
     RiskSpent,
     Statement,
 )
+
+if TYPE_CHECKING:
+    from typing import Self  # the standard library's own is of Python 3.11
 
 _VERSION = 2
 _NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
@@ -89,7 +92,7 @@ class Certificate(Statement):
         return {**values, "stop": self.stop}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+    def from_dict(cls, data: Mapping[str, Any]) -> "Self":
         """Return the certificate that `to_dict`, of this version of the package or an earlier one, made a dictionary.
 
         Args:

@@ -33,6 +33,8 @@ class Observation:
         span: When the evaluation started and when it ended, in seconds on a clock that all evaluations share; None
             where that is not known. It is no part of what was observed: observations are equal without it.
         standard_error: Of the value; NaN where it was to be estimated and could not be, None where nothing is known.
+        feasible: Whether it met the constraints of the search. The value of one that did not tells of the objective as
+            any other does, but it is never certified.
     """
 
     params: Mapping[str, Any]
@@ -41,6 +43,7 @@ class Observation:
     ended: float = 0.0
     span: tuple[float, float] | None = field(default=None, compare=False)
     standard_error: float | None = field(default=None, compare=False)
+    feasible: bool = True
 
     @property
     def seconds(self) -> float:
@@ -50,7 +53,7 @@ class Observation:
     def same_as(self, other: "Observation") -> bool:
         """Return whether the two agree; NaN agrees with NaN, and values that cannot be compared do not."""
         values_agree = self.value == other.value or (self.value != self.value and other.value != other.value)
-        places_agree = (self.number, self.ended) == (other.number, other.ended)
+        places_agree = (self.number, self.ended, self.feasible) == (other.number, other.ended, other.feasible)
         return places_agree and values_agree and same_params(self.params, other.params)
 
 
@@ -79,6 +82,7 @@ class EncodedHistory:
         values: Shape (n,), finite.
         numbers: Trial numbers, shape (n,).
         inside: Which of the points lie in the space, shape (n,).
+        feasible: Which of the evaluations met the constraints, shape (n,).
         ended: Grows in the order in which the evaluations ended, shape (n,).
         n_excluded: Observations that are not among these.
         seconds: How long the evaluations took, shape (n,); NaN where that is not known.
@@ -88,6 +92,7 @@ class EncodedHistory:
     values: Array
     numbers: NDArray[np.intp]
     inside: NDArray[np.bool_]
+    feasible: NDArray[np.bool_]
     ended: Array
     n_excluded: int
     seconds: Array
@@ -102,6 +107,7 @@ class EncodedHistory:
             values=self.values[chosen],
             numbers=self.numbers[chosen],
             inside=self.inside[chosen],
+            feasible=self.feasible[chosen],
             ended=self.ended[chosen],
             n_excluded=self.n_excluded,
             seconds=self.seconds[chosen],
@@ -109,13 +115,13 @@ class EncodedHistory:
 
     def fits_as(self, other: "EncodedHistory") -> bool:
         """Return whether the two are the same observations."""
-        mine, its = (self.points, self.values, self.numbers), (other.points, other.values, other.numbers)
-        return all(map(np.array_equal, mine, its))
+        mine = self.points, self.values, self.numbers, self.feasible
+        return all(map(np.array_equal, mine, (other.points, other.values, other.numbers, other.feasible)))
 
     def best_of_all(self, space: Space) -> int | None:
-        """Return the index, among the observations in the space, of the best one if every point was evaluated.
+        """Return the index, among the observations in the space, of the best feasible one if every point was evaluated.
 
-        None where a point was not, or where two evaluations of one differ.
+        None where a point was not, where two evaluations of one differ, or where none is feasible.
         """
         if space.size > len(self.values):
             return None
@@ -126,7 +132,8 @@ class EncodedHistory:
         distinct, first, group = np.unique(snapped[exact], axis=0, return_index=True, return_inverse=True)
         if len(distinct) < space.size or np.any(values[exact] != values[exact[first[group.ravel()]]]):
             return None
-        return int(exact[np.argmax(values[exact])])
+        allowed = exact[self.feasible[self.inside][exact]]
+        return int(allowed[np.argmax(values[allowed])]) if len(allowed) else None
 
 
 class HistoryEncoder:
@@ -158,6 +165,7 @@ class HistoryEncoder:
             values=self._sign * np.array([o.value for o in fitted], dtype=np.float64),
             numbers=np.array([o.number for o in fitted], dtype=np.intp),
             inside=self._space.inside(self._points),
+            feasible=np.array([o.feasible for o in fitted], dtype=np.bool_),
             ended=np.array([o.ended for o in fitted], dtype=np.float64),
             n_excluded=len(history) - len(fitted),
             seconds=np.array([o.seconds for o in fitted], dtype=np.float64),
@@ -231,7 +239,7 @@ class History:
         """Record that a point is being evaluated from now on."""
         self._pending.append((params, time.time()))
 
-    def end(self, params: Mapping[str, Any], value: float | None) -> None:
+    def end(self, params: Mapping[str, Any], value: float | None, *, feasible: bool = True) -> None:
         """Record an evaluation, whether or not it was known to be under way."""
         span: tuple[float, float] | None = None
         for i, (pending, started) in enumerate(self._pending):
@@ -240,7 +248,8 @@ class History:
                 span = None if started is None else (started, time.time())
                 break
         ended = self._observations[-1].ended if self._observations else 0.0
-        self._observations.append(Observation(params, value, len(self._observations), ended, span))
+        number = len(self._observations)
+        self._observations.append(Observation(params, value, number, ended, span, feasible=feasible))
         self._encoded = None
 
     def replace(self, observations: Sequence[Observation], pending: Sequence[Mapping[str, Any]]) -> None:

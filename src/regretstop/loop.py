@@ -135,15 +135,15 @@ class Replay:
 
     @property
     def found_later(self) -> float | None:
-        """By how much the best value of all is better than the best one at the stop, ≥ 0; None without a stop."""
+        """By how much the best feasible value of all is better than the one at the stop, ≥ 0; None without a stop."""
         if self.stop is None:
             return None
         return self._best(len(self.observations)) - self._best(self.stop)
 
     def _best(self, n: int) -> float:
         sign = 1.0 if self.direction == "maximize" else -1.0
-        values = (o.value for o in self.observations[:n])
-        return max(sign * value for value in values if value is not None and math.isfinite(value))
+        values = (o.value for o in self.observations[:n] if o.feasible)
+        return max((sign * value for value in values if value is not None and math.isfinite(value)), default=-math.inf)
 
 
 def replay(

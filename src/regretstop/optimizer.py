@@ -147,7 +147,7 @@ class GPUCB:
         self._history.begin(params)
         return params
 
-    def tell(self, params: Mapping[str, Any], value: float | None) -> None:
+    def tell(self, params: Mapping[str, Any], value: float | None, *, feasible: bool = True) -> None:
         """Record an evaluation of any point, asked for or not.
 
         Args:
@@ -155,11 +155,13 @@ class GPUCB:
                 cannot be encoded (a missing parameter, an unknown category) is recorded and left out of the fit.
             value: The observed value. None, NaN and infinities are recorded and left out of the fit (see
                 Observation).
+            feasible: Whether the constraints of the search were met: if not, the value is fitted, and never certified.
 
         Raises:
             ValueError: If the value is neither None nor a number.
         """
-        self._history.end(dict(params), None if value is None else as_float("value", value))
+        number = None if value is None else as_float("value", value)
+        self._history.end(dict(params), number, feasible=bool(feasible))
 
     def replace_history(self, observations: Sequence[Observation], pending: Sequence[Mapping[str, Any]] = ()) -> None:
         """Take over the history that a framework holds.
@@ -230,7 +232,7 @@ class GPUCB:
         seen = FittedModel(guarantee=self._surrogate.guarantee)
         last: LastObservation | None = None
         plateau = plateau_of(data.values) if n else None
-        candidates = data.inside
+        known = data.inside  # what is no candidate merely because it is not feasible is also among these
         if n < fewest:
             obstacle = f"too few observations: {n} of at least {fewest}"
             if n_estimated >= _FEWEST:
@@ -241,6 +243,8 @@ class GPUCB:
             obstacle = few.words(self.space)
         elif not np.any(data.inside):
             obstacle = "no observation lies in the space"
+        elif not np.any(data.inside & data.feasible):
+            obstacle = "no trial in the space is feasible yet"
         else:
             model = self._fit(data)
             fit = model.fit
@@ -249,11 +253,15 @@ class GPUCB:
             else:
                 # What was fitted for a value that was raised is better than what was observed.
                 as_fitted = data.values if fit.data.warp is None else fit.data.warp(data.values)
-                candidates = data.inside & (as_fitted >= fit.data.fence)
-                if not np.any(candidates):
+                known = data.inside & (as_fitted >= fit.data.fence)
+                if not np.any(known):
                     obstacle = "the values in the space are all far worse than those outside it"
+                elif not np.any(known & data.feasible):
+                    obstacle = "the values of feasible trials are all far worse than those of others"
             seen = FittedModel.of(model, self._surrogate.guarantee)
-            last = LastObservation(data.points[-1], float(fit.data.values[-1]), int(np.sum(candidates[:-1])))
+            n_before = int(np.sum((known & data.feasible)[:-1]))
+            last = LastObservation(data.points[-1], float(fit.data.values[-1]), n_before)
+        candidates = known & data.feasible
         return Snapshot(
             space=self.space,
             beta=self._beta,
@@ -272,6 +280,8 @@ class GPUCB:
                 observations=self._history.observations,
                 sign=self._sign,
                 seconds=data.seconds[candidates],
+                infeasible=data.points[known & ~data.feasible],
+                n_infeasible=int(np.sum(~data.feasible)),
             ),
             obstacle=obstacle,
             test=max(due.test, 1),
@@ -287,8 +297,9 @@ class GPUCB:
         best = data.best_of_all(self.space)
         if best is None or self._fit(data).has_noise:
             return None
-        # The best value of all was not raised to a fence.
-        return int(np.sum(candidates[: np.flatnonzero(data.inside)[best]]))
+        place = int(np.flatnonzero(data.inside)[best])
+        # The best value of all was not raised to a fence; the best feasible one may have been.
+        return int(np.sum(candidates[:place])) if candidates[place] else None
 
     def _count_estimated(self) -> int:
         """Return how many numbers the surrogate estimates in this space, which is also the check of the two."""
@@ -321,7 +332,8 @@ class GPUCB:
         if exceedance is not None and (n_ended + n_pending) % 2:
             rng = np.random.default_rng([self._seed, n_ended, n_pending])
             units, closed = model.fit.data.units, NOTHING if repeats else visited
-            point = exceeding_point(model.maximizers, model.inside, lambda at: units.gap(at, exceedance), rng, closed)
+            recommendable = data.points[data.inside & data.feasible]
+            point = exceeding_point(model.maximizers, recommendable, lambda at: units.gap(at, exceedance), rng, closed)
             if point is not None:
                 return point
         return next_point(model, self._beta, len(data.values), self.snapshot, visited, repeats=repeats)

@@ -85,8 +85,10 @@ def text(certificate: Statement) -> str:
     lines += [_beside(other, certificate.guarantee == "none") for other in certificate.others]
     n = certificate.n_observations
     due = "" if certificate.next_test is None else f"; the next test is due at {certificate.next_test}"
+    k = certificate.data.n_infeasible
+    infeasible = f", {k} of them infeasible, of which none is certified" if k else ""
     lines.append(
-        f"Based on {n} {'observation' if n == 1 else 'observations'}; {certificate.n_excluded} left out "
+        f"Based on {n} {'observation' if n == 1 else 'observations'}{infeasible}; {certificate.n_excluded} left out "
         f"(failed, not finite or outside the space){due}."
     )
     return "\n".join(lines)
@@ -127,10 +129,14 @@ def _statement(certificate: Statement) -> list[str]:
         return [f"The rule says nothing of how much better than {trial} the optimum is."]
     if not math.isfinite(certificate.bound):
         return ["Nothing can be said yet about how far the best trial is from the optimum."]
-    claim = f"the optimum is at most {rounded_up(certificate.bound)} better than"
+    optimum, feasible = "the optimum", "the optimum"
+    if certificate.data.n_infeasible:
+        optimum, feasible = "the optimum of the whole space, so the feasible one too,", "the feasible optimum"
+    claim = f"{optimum} is at most {rounded_up(certificate.bound)} better than"
     if certificate.maximum == "declared" and certificate.noise is not None and certificate.noise.noise_std == 0.0:
         return [f"Given the best possible value and that there is no noise, as you declared, {claim} {trial}."]
     if certificate.maximum == "evaluated":
+        claim = f"{feasible} is at most {rounded_up(certificate.bound)} better than"
         return [f"Given that there is no noise, as you declared, {claim} {trial}."]
     if certificate.measure != "regret":
         return _signal(certificate, trial)

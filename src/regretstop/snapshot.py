@@ -134,8 +134,8 @@ def std_floor(posterior: Posterior, n: int) -> float:
 class ObservedData:
     """The candidates for a certificate, and how many observations there were in all.
 
-    Candidates are the fitted observations that lie in the space and whose values were fitted as they are. Others are
-    fitted too, but cannot be recommended.
+    Candidates are the fitted observations that lie in the space and are feasible, and whose values were fitted as they
+    are. Others are fitted too, but cannot be recommended.
 
     Attributes:
         points: Encoded points of the candidates, shape (n, d).
@@ -152,6 +152,8 @@ class ObservedData:
         observations: All evaluations that ended, also those that are not fitted.
         sign: Their values times the sign are maximised.
         seconds: How long the evaluations of the candidates took, shape (n,); NaN where that is not known.
+        infeasible: Encoded points of those that would be candidates if they were feasible, shape (k, d).
+        n_infeasible: How many of all that entered the fit are not feasible.
     """
 
     points: Array
@@ -167,6 +169,13 @@ class ObservedData:
     observations: tuple[Observation, ...] = ()
     sign: float = 1.0
     seconds: Array = field(default_factory=lambda: np.zeros(0))
+    infeasible: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    n_infeasible: int = 0
+
+    @property
+    def all_points(self) -> Array:
+        """Encoded points of the candidates, and then of those that are merely not feasible, shape (n + k, d)."""
+        return np.vstack([self.points, self.infeasible]) if len(self.infeasible) else self.points
 
     def plateau_remark(self) -> str:
         """Return a remark if the worst values look like a penalty; else nothing."""

@@ -153,18 +153,19 @@ def _maxima(
 ) -> list[ExpectedMaxima]:
     """Return what counts the maxima, or the settings, that are better than a trial, for each posterior."""
     rng = np.random.default_rng([snapshot.model.maximizers[0].seed, snapshot.data.n_observations])
+    points = snapshot.data.all_points  # a hill that is known to be there is one, feasible or not
     return [
         ExpectedMaxima(
             posterior,
             snapshot.space,
             snapshot.data.points[incumbent],
-            snapshot.data.points[np.argsort(-mean)[:_N_CENTERS]],
+            points[np.argsort(-posterior.mean_std(points)[0])[:_N_CENTERS]],
             rng,
             snapshot.data.n_observations,
             by_setting,
             weight=1.0 if levels is None else levels.weight,
             pivot=0.0 if levels is None else levels.pivot,
         )
-        for posterior, (mean, _) in zip(snapshot.model.posteriors, snapshot.at_data(), strict=True)
+        for posterior in snapshot.model.posteriors
         if isinstance(posterior, HasJets)
     ]

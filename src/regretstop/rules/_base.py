@@ -221,12 +221,13 @@ class Rule(ABC):
         )
 
     def _obstructed(self, snapshot: Snapshot, reason: str) -> Certificate:
-        return self.undecided(
+        nothing = self.undecided(
             reason,
             n_observations=snapshot.data.n_observations,
             n_excluded=snapshot.data.n_excluded,
             guarantee=snapshot.model.guarantee,
         )
+        return replace(nothing, data=replace(nothing.data, n_infeasible=snapshot.data.n_infeasible))
 
     def _known(self, snapshot: Snapshot) -> Certificate | None:
         """Return the certificate where noise-free values alone say enough, without a model or a risk; else None."""

@@ -35,14 +35,24 @@ class Evaluations:
         return sum(o.value is not None for o in self._in_order)
 
     @cached_property
+    def n_infeasible(self) -> int:
+        """How many of these are not feasible."""
+        return sum(o.value is not None and not o.feasible for o in self._in_order)
+
+    @cached_property
     def _best(self) -> tuple[int, Observation] | None:
-        found = [(self.sign * o.value, -i) for i, o in enumerate(self._in_order) if o.value is not None]
+        found = [(self.sign * o.value, -i) for i, o in enumerate(self._in_order) if o.value is not None and o.feasible]
         return (-max(found)[1], self._in_order[-max(found)[1]]) if found else None
 
     @property
     def best(self) -> Observation | None:
-        """The first with the best value; None if none has a value."""
+        """The first feasible one with the best value; None if there is none."""
         return None if self._best is None else self._best[1]
+
+    @property
+    def missing(self) -> str:
+        """Why there is no best one, in words."""
+        return "no trial is feasible yet" if self.n_with_value else "there is no value yet"
 
     @property
     def n_since_best(self) -> int:

@@ -75,7 +75,7 @@ class Fact(Rule):
             met=found.met,
             terms=found.terms,
         )
-        return replace(nothing, claim=claim)
+        return replace(nothing, claim=claim, data=replace(nothing.data, n_infeasible=evaluations.n_infeasible))
 
     def assess(self, snapshot: Snapshot) -> Certificate:
         """Return the certificate for the evaluations in the snapshot, with what the model says where it stops."""
@@ -111,7 +111,7 @@ class Patience(Fact):
         best, since = evaluations.best, evaluations.n_since_best
         terms = {"n": int(self.n), "since_best": since}
         if best is None:
-            return Seen(False, "there is no value yet", terms)
+            return Seen(False, evaluations.missing, terms)
         if since >= self.n:
             return Seen(True, f"the last {since} evaluations brought nothing better than trial {best.number}", terms)
         return Seen(False, f"{since} of {self.n} evaluations without anything better than trial {best.number}", terms)
@@ -140,7 +140,7 @@ class Target(Fact):
         """Return whether the best value is as good."""
         best, target = evaluations.best, float(self.value)
         if best is None or best.value is None:
-            return Seen(False, "there is no value yet", {"target": target})
+            return Seen(False, evaluations.missing, {"target": target})
         met = evaluations.sign * best.value >= evaluations.sign * target
         value, wanted = apart(best.value, target)
         reason = f"the value {value} of trial {best.number} is {'' if met else 'not '}as good as the target {wanted}"

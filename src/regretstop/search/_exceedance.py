@@ -31,7 +31,7 @@ def exceeding_point(
 
     Args:
         maximizers: Of the posteriors; each gives an equal share of the paths.
-        observed: Encoded points of the data in the space, shape (n, d); the best of them has the highest mean.
+        observed: Encoded points of the feasible data in the space, shape (n, d); the best has the highest mean.
         gap: Returns how much larger than the best trial's mean a value has to be, both standardised: what ε is there.
         rng: Draws the paths.
         visited: Points to leave alone: a path whose maximum is at one of them is passed over.

@@ -195,9 +195,12 @@ class DataSeen:
         test: Index k ≥ 1 of the test; None if none was made.
         next_test: Number of observations at which the next test that spends risk is due, where that is later than
             after the next observation; else None.
+        n_infeasible: Number of completed observations that entered the fit and did not meet the constraints: none of
+            them is certified.
     """
 
     n_observations: int
     n_excluded: int
     test: int | None = None
     next_test: int | None = None
+    n_infeasible: int = 0

@@ -12,13 +12,12 @@ from typing import Any
 
 import optuna
 import pytest
-from optuna.storages import JournalStorage
-from optuna.storages.journal import JournalFileBackend
 from regretstop_cli._answer import Answer, duration
 from regretstop_cli._report import report
 from regretstop_cli._sources import open_search
 from regretstop_cli.app import app
 from regretstop_optuna import replay
+from regretstop_optuna.versions import journal
 from typer.testing import CliRunner
 
 from regretstop import Certificate, Every, Geometric, UCBbr, instantaneous_regret_bound
@@ -156,9 +155,7 @@ def test_durations(seconds: float, words: str) -> None:
 def test_every_place_of_a_study_gives_the_same_answer(folder: Path, answer: Answer) -> None:
     path = folder / "journal.log"
     source = f"sqlite:///{folder}/study.db"
-    optuna.copy_study(
-        from_study_name="<i>mine</i>", from_storage=source, to_storage=JournalStorage(JournalFileBackend(str(path)))
-    )
+    optuna.copy_study(from_study_name="<i>mine</i>", from_storage=source, to_storage=journal(path))
     for place in (str(path), f"sqlite:///{folder}/study.db"):
         search = open_search(place, "<i>mine</i>", value=None, direction=None, ranges=[])
         assert search.replay(RULE, Geometric(10, 1.25), lambda n: None).certificates == answer.replay.certificates

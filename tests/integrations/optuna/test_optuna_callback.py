@@ -349,20 +349,6 @@ def test_a_decision_falls_when_the_range_has_changed_since():
     assert not should_stop(study, rule=OptimalityGap(epsilon=1.0, beta="grid"))
 
 
-def test_constraints_are_not_certified():
-    def objective(trial: optuna.Trial) -> float:
-        value = parabola(trial)
-        trial.set_constraint("x must be positive", -trial.params["x"])
-        return value
-
-    study = new_study()
-    study.optimize(objective, n_trials=12, callbacks=[gap(100.0)])
-    certificate = certificate_of(study)
-    assert len(study.trials) == 12
-    assert certificate is not None
-    assert "constraints" in certificate.reason
-
-
 @pytest.mark.parametrize("objective", [lambda t: 1.0, lambda t: t.suggest_int("k", 1, 1)])
 def test_no_parameters_at_all(objective, log):
     study = new_study()

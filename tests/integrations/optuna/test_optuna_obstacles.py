@@ -4,6 +4,7 @@ import logging
 import math
 import subprocess
 import sys
+from dataclasses import replace
 
 import optuna
 import pytest
@@ -11,7 +12,6 @@ import regretstop_optuna.matplotlib
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
-from optuna.storages.journal import JournalFileBackend, JournalStorage
 from optuna.trial import TrialState
 from regretstop_optuna import (
     GPUCBSampler,
@@ -22,8 +22,9 @@ from regretstop_optuna import (
     should_stop,
 )
 from regretstop_optuna._digest import Digest
+from regretstop_optuna.versions import journal
 
-from regretstop import OptimalityGap
+from regretstop import Observation, OptimalityGap
 from tests.integrations.optuna.objectives import parabola
 
 RULE = OptimalityGap(epsilon=1.0, beta="grid")
@@ -103,6 +104,7 @@ def test_a_value_of_a_trial_that_suggested_nothing_is_left_out_and_counted(sampl
     certificate = certificate_of(study)
     assert certificate is not None
     assert certificate.stop
+    early = [number for number in early if number < len(study.trials)]
     assert certificate.n_excluded == len(early)
     assert certificate.n_observations == len(study.trials) - len(early)
     if isinstance(study.sampler, GPUCBSampler):
@@ -163,7 +165,9 @@ def test_trials_read_as_they_finish_say_what_they_say_when_read_at_once(found, d
             digest.read(list(unfinished))
     assert digest.is_of(trials)
     gradually, at_once = digest.read(trials), Digest().read(trials)
-    assert gradually == at_once
+    # A NaN, the value of a failed trial, is not equal to itself in a dataclass of Python 3.13.
+    assert all(map(Observation.same_as, gradually.observations, at_once.observations))
+    assert replace(gradually, observations=at_once.observations) == at_once
     with_point = [t for t in trials if t.state == TrialState.COMPLETE and t.value == 1.0
                   and any(not d.single() for d in t.distributions.values())]  # fmt: skip
     assert at_once.n_observations == len(with_point)
@@ -194,7 +198,7 @@ KEPT = {
 def of(kind: str, tmp_path):
     return {
         "SQLite": f"sqlite:///{tmp_path}/study.db",
-        "journal": JournalStorage(JournalFileBackend(str(tmp_path / "journal.log"))),
+        "journal": journal(tmp_path / "journal.log"),
         "memory": None,
     }[kind]
 

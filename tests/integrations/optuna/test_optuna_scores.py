@@ -6,8 +6,6 @@ import warnings
 import numpy as np
 import optuna
 import pytest
-from optuna.storages import JournalStorage
-from optuna.storages.journal import JournalFileBackend
 from regretstop_optuna import (
     GPUCBSampler,
     RegretBoundCallback,
@@ -17,6 +15,7 @@ from regretstop_optuna import (
     should_stop,
 )
 from regretstop_optuna._attributes import latest_epsilon
+from regretstop_optuna.versions import journal
 
 from regretstop import GPUCB, Certificate, Float, Int, Observation, OptimalityGap, Patience, Space, UCBbr, minimize
 from regretstop.rules import standard_error
@@ -75,7 +74,7 @@ def test_a_study_stops_at_the_standard_error_of_its_best_trial(kind, tmp_path) -
     storage = {
         "memory": lambda: None,
         "sqlite": lambda: f"sqlite:///{tmp_path}/study.db",
-        "journal": lambda: JournalStorage(JournalFileBackend(str(tmp_path / "study.log"))),
+        "journal": lambda: journal(tmp_path / "study.log"),
     }[kind]()
     study = optuna.create_study(
         direction="maximize", sampler=GPUCBSampler(seed=0), storage=storage, study_name="scores"
@@ -174,7 +173,7 @@ def test_where_nobody_reports_scores_it_is_refused_at_once() -> None:
             lambda p: 0.0, Space({"x": Int(0, 3)}), rule=Patience(3) | UCBbr("standard error"), max_trials=3, seed=0
         )
     for module in ("regretstop_skopt", "regretstop_ray"):
-        stopper = pytest.importorskip(module).RegretBoundStopper
+        stopper = pytest.importorskip(module, exc_type=ImportError).RegretBoundStopper
         with pytest.raises(ValueError, match=message):
             stopper(epsilon="standard error")
 

@@ -11,10 +11,10 @@ import joblib
 import optuna
 import pytest
 from optuna.storages import InMemoryStorage, RDBStorage
-from optuna.storages.journal import JournalFileBackend, JournalStorage
 from optuna.trial import TrialState
 from regretstop_optuna import GPUCBSampler, RegretBoundCallback, certificate_of, should_stop
 from regretstop_optuna.plot import bound_history
+from regretstop_optuna.versions import journal
 
 from regretstop import Certificate, DeltaCB, Every, GaussianProcess, Geometric, OptimalityGap, UCBbr
 from tests.integrations.optuna.objectives import bumps, parabola
@@ -29,7 +29,7 @@ def storage(request, tmp_path):
         return InMemoryStorage()
     if request.param == "SQLite":
         return f"sqlite:///{tmp_path}/study.db"
-    return JournalStorage(JournalFileBackend(str(tmp_path / "journal.log")))
+    return journal(tmp_path / "journal.log")
 
 
 def new_study(storage=None, seed: int = 0, **options) -> optuna.Study:

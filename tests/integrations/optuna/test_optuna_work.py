@@ -6,10 +6,10 @@ import json
 import optuna
 import pytest
 from optuna.storages import InMemoryStorage
-from optuna.storages.journal import JournalFileBackend, JournalStorage
 from optuna.trial import TrialState
 from regretstop_optuna import GPUCBSampler, RegretBoundCallback, certificate_of, should_stop
 from regretstop_optuna._history import joined, row_of, to_columns
+from regretstop_optuna.versions import journal
 
 from regretstop import (
     PRB,
@@ -199,7 +199,7 @@ def test_the_history_of_a_long_study_stays_short(schedule):
 def test_a_journal_does_not_grow_with_the_square_of_the_trials(tmp_path):
     """What is written between two tests is what Optuna itself writes."""
     path = tmp_path / "journal.log"
-    study = random_study(JournalStorage(JournalFileBackend(str(path))))
+    study = random_study(journal(path))
     callback = RegretBoundCallback(rule=OptimalityGap(1e-9, schedule=FEW, beta="grid"), surrogate=CountingSurrogate())
     sizes: list[int] = []
     study.optimize(parabola, n_trials=45, callbacks=[callback, lambda *_: sizes.append(path.stat().st_size)])

@@ -21,6 +21,7 @@ from ray.cluster_utils import Cluster
 from ray.tune.search.optuna import OptunaSearch
 from regretstop_ray import GPUCBSearch, RegretBoundStopper, certificate_of
 
+from tests.integrations.ray.forms import FailureConfig, RunConfig
 from tests.integrations.ray.objectives import EPSILON, one_report, slow_report, space
 
 TRAINABLES = {"run": one_report, "restore": one_report, "client": one_report, "nodes": slow_report}
@@ -89,13 +90,13 @@ def tuner_for(command: str, directory: str, kind: str, callback: tune.Callback |
         tune_config=tune.TuneConfig(
             metric="loss", mode="min", search_alg=search, num_samples=60, reuse_actors=command != "nodes"
         ),
-        run_config=tune.RunConfig(
+        run_config=RunConfig(
             name="experiment",
             storage_path=directory,
             stop=stopper,
             callbacks=callbacks,
             verbose=0,
-            failure_config=tune.FailureConfig(max_failures=3),
+            failure_config=FailureConfig(max_failures=3),
         ),
     )
 

@@ -7,6 +7,8 @@ from typing import Any
 
 from ray import tune
 
+from tests.integrations.ray.forms import get_context, report
+
 EPSILON = 0.02
 
 
@@ -19,32 +21,32 @@ def value(config: dict[str, Any]) -> float:
 
 
 def one_report(config: dict[str, Any]) -> None:
-    tune.report({"loss": value(config)})
+    report({"loss": value(config)})
 
 
 def slow_report(config: dict[str, Any]) -> None:
     time.sleep(0.3)
-    tune.report({"loss": value(config)})
+    report({"loss": value(config)})
 
 
 def four_reports(config: dict[str, Any]) -> None:
     """Reports f only at its end; before, it is off by up to 1."""
     for step in range(1, 5):
-        tune.report({"loss": value(config) + 1 / step - 1 / 4})
+        report({"loss": value(config) + 1 / step - 1 / 4})
 
 
 def deceptive(config: dict[str, Any]) -> None:
     """Shows a value far below the minimum of f before it has come to its end, like an early report of a loss."""
-    tune.report({"loss": value(config) - 10})
+    report({"loss": value(config) - 10})
     time.sleep(0.2)
-    tune.report({"loss": value(config)})
+    report({"loss": value(config)})
 
 
 def often_wrong(config: dict[str, Any]) -> None:
     """Fails where x > 0.8, and reports no number between 0.6 and 0.8."""
     if config["x"] > 0.8:
         raise RuntimeError("out of memory")
-    tune.report({"loss": float("nan") if config["x"] > 0.6 else value(config)})
+    report({"loss": float("nan") if config["x"] > 0.6 else value(config)})
 
 
 class Stepper(tune.Trainable):
@@ -70,12 +72,12 @@ def fails_once(config: dict[str, Any]) -> None:
     """Fails until the file named in the configuration exists."""
     if not os.path.exists(config["flag"]):
         raise RuntimeError("the disk is full")
-    tune.report({"loss": value(config)})
+    report({"loss": value(config)})
 
 
 def needs_company(config: dict[str, Any]) -> None:
     """Ends once another trial has begun as well; a quarter of an hour later, on however slow a machine, none will."""
     begun = Path(config["meeting"])
-    (begun / tune.get_context().get_trial_id()).touch()
+    (begun / get_context().get_trial_id()).touch()
     met = any(len(list(begun.iterdir())) >= 2 or time.sleep(0.1) for _ in range(9000))
-    tune.report({"loss": value(config), "met": met})
+    report({"loss": value(config), "met": met})

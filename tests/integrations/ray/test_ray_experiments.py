@@ -13,6 +13,7 @@ from regretstop_ray import GPUCBSearch, RegretBoundStopper, certificate_of
 
 from regretstop import GaussianProcess
 from tests.integrations.ray import objectives
+from tests.integrations.ray.forms import RunConfig
 from tests.integrations.ray.objectives import EPSILON, space, value
 
 pytestmark = [
@@ -30,7 +31,7 @@ def experiment(path, trainable, search_alg, stop, *, param_space=None, num_sampl
         tune_config=tune.TuneConfig(
             metric="loss", mode="min", search_alg=search_alg, num_samples=num_samples, reuse_actors=True, **config
         ),
-        run_config=tune.RunConfig(name="experiment", storage_path=str(path), stop=stop, callbacks=callbacks, verbose=0),
+        run_config=RunConfig(name="experiment", storage_path=str(path), stop=stop, callbacks=callbacks, verbose=0),
     )
     return tuner.fit()
 

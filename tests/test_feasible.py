@@ -1,0 +1,142 @@
+"""Constraints: what an infeasible evaluation tells of the objective is used, and it is never certified."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from regretstop import (
+    GPUCB,
+    PRB,
+    AcquisitionThreshold,
+    Certificate,
+    DeltaCB,
+    Float,
+    GaussianProcess,
+    Int,
+    Observation,
+    OptimalityGap,
+    Patience,
+    Rule,
+    Space,
+    Target,
+    UCBbr,
+)
+from tests.histories import SPACES, History, declared, histories
+
+RULES = [
+    OptimalityGap(1e-9),
+    OptimalityGap(1e-9, beta="grid"),
+    UCBbr(1e-9),
+    PRB(1e-9),
+    DeltaCB(1e-9),
+    AcquisitionThreshold(1e-9),
+    Patience(10_000),
+    UCBbr(1e-9) | Patience(10_000),
+]
+LINE = Space({"x": Float(0.0, 1.0)})
+
+
+def told(history: History, feasible: list[bool], **options) -> GPUCB:
+    optimizer = GPUCB(history.space, **{"seed": 0} | options)
+    for params, value, allowed in zip(history.params, history.values, feasible, strict=True):
+        optimizer.tell(params, value, feasible=allowed)
+    return optimizer
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+@settings(max_examples=20)
+@given(history=histories(), pattern=st.integers(1, 2**12 - 1))
+def test_what_is_certified_is_feasible_and_the_bound_covers_what_is_not(history: History, rule: Rule, pattern: int):
+    feasible = [bool(pattern >> i & 1) for i in range(len(history.values))]
+    optimizer = told(history, feasible, **declared(history.space, noise_std=1e-4))
+    certificate = optimizer.certificate(rule)
+    known = [
+        np.mean([v for q, v in zip(history.params, history.values, strict=True) if q == p]) for p in history.params
+    ]
+    for said in certificate.said:
+        if said.incumbent is None:
+            continue
+        assert feasible[said.incumbent]
+        if said.measure == "regret" and said.guarantee == "theorem":
+            assert said.bound >= max(known) - known[said.incumbent] - 1e-2
+    if certificate.optimality_gap_incumbent is not None:
+        assert feasible[certificate.optimality_gap_incumbent]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+@pytest.mark.parametrize("name", SPACES)
+def test_where_everything_is_feasible_nothing_changes(name: str, rule: Rule):
+    space, rng = SPACES[name], np.random.default_rng(0)
+    points = [space.decode(space.snap(rng.random((1, space.dim)))[0]) for _ in range(9)]
+    history = History(space, points, [float(v) for v in rng.standard_normal(9)])
+    assert told(history, [True] * 9).certificate(rule) == history.told().certificate(rule)
+    assert told(history, [True] * 9).ask() == history.told().ask()
+
+
+def line(n: int, feasible) -> GPUCB:
+    """Return the values of a hill at 0.7, in n places."""
+    xs = np.linspace(0.0, 1.0, n)
+    return told(
+        History(LINE, [{"x": float(x)} for x in xs], [-((x - 0.7) ** 2) for x in xs]), [feasible(x) for x in xs]
+    )
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_as_long_as_nothing_is_feasible_there_is_no_bound_and_the_reason_is_said(rule: Rule):
+    certificate = line(12, lambda x: False).certificate(rule)
+    for said in certificate.said:
+        assert math.isinf(said.bound)
+        assert said.incumbent is None
+        assert said.reason in ("no trial in the space is feasible yet", "no trial is feasible yet")
+    assert not certificate.stop
+
+
+def test_the_bound_does_not_fall_below_what_was_seen_where_nothing_is_allowed():
+    """The hill is forbidden: the best feasible trial is at 0.5, and 0.04 below its top."""
+    certificate = line(21, lambda x: x < 0.525).certificate(OptimalityGap(0.03))
+    assert certificate.incumbent == 10
+    assert 0.04 <= certificate.bound < 0.06
+    assert not certificate.stop
+    assert line(21, lambda x: x < 0.525).certificate(OptimalityGap(0.06)).stop
+
+
+def test_a_certificate_says_that_it_is_about_a_feasible_trial():
+    certificate = line(21, lambda x: x > 0.12).certificate(OptimalityGap(0.03))
+    assert certificate.stop
+    assert certificate.data.n_infeasible == 3
+    said = " ".join(str(certificate).split())
+    assert "the optimum of the whole space, so the feasible one too, is at most" in said
+    assert "Based on 21 observations, 3 of them infeasible, of which none is certified; 0 left out" in said
+    assert Certificate.from_dict(json.loads(json.dumps(certificate.to_dict()))) == certificate
+
+
+def test_where_every_point_was_evaluated_the_best_feasible_one_is_the_feasible_optimum():
+    space = Space({"k": Int(0, 4)})
+    history = History(space, [{"k": k} for k in range(5)], [0.0, 2.0, 5.0, 3.0, 1.0])
+    optimizer = told(history, [True, True, False, True, True], surrogate=GaussianProcess(noise_std=0.0))
+    certificate = optimizer.certificate(UCBbr(0.1))
+    assert (certificate.bound, certificate.incumbent, certificate.maximum) == (0.0, 3, "evaluated")
+    assert "the feasible optimum is at most 0 better than trial 3" in str(certificate)
+
+
+def test_patience_and_target_wait_for_what_is_feasible():
+    optimizer = line(21, lambda x: x < 0.525)
+    patient = optimizer.certificate(Patience(10))
+    assert patient.stop
+    assert patient.incumbent == 10
+    assert not optimizer.certificate(Target(-0.03)).stop
+    assert optimizer.certificate(Target(-0.05)).stop
+
+
+def test_a_history_that_changes_its_mind_is_read_again():
+    optimizer = GPUCB(LINE, seed=0)
+    history = [Observation({"x": i / 11}, float(i), i) for i in range(12)]
+    optimizer.replace_history(history)
+    assert optimizer.certificate(OptimalityGap(1e-9)).incumbent == 11
+    optimizer.replace_history([replace(o, feasible=o.number < 6) for o in history])
+    assert optimizer.certificate(OptimalityGap(1e-9)).incumbent == 5
