@@ -12,7 +12,7 @@ from regretstop.certificate import Certificate
 from regretstop.checks import check_between
 from regretstop.gap import CountedGap, Gap
 from regretstop.history import Observation
-from regretstop.rules._ceiling import Ceiling, ceiling_of
+from regretstop.rules._ceiling import ceiling_of, under_ceiling
 from regretstop.rules._estimate import Estimate, verdict
 from regretstop.rules._remaining import FromPaths, expected_regret, probability_left, what_paths_say
 from regretstop.rules._standard_error import STANDARD_ERROR, Epsilon
@@ -25,16 +25,12 @@ from regretstop.statement import (
     GapClaim,
     Guarantee,
     MaximumBy,
-    MeanRegret,
     Measure,
     Noise,
     ProbabilityLeft,
     RiskSpent,
     Statement,
 )
-
-# Of a bound that is what is left up to the best possible value.
-_CEILING = ": more than the best possible value cannot be"
 
 if TYPE_CHECKING:
     from regretstop.rules._combined import AllOf, AnyOf
@@ -240,7 +236,7 @@ class Rule(ABC):
         bound = max(data.ceiling - data.sign * float(data.values[best]), 0.0)
         if bound >= self.tolerance:
             return None
-        return self._exact(snapshot, best, bound, f"{verdict(bound, self.tolerance)}{_CEILING}", "declared")
+        return self._exact(snapshot, best, bound, under_ceiling(bound, self.tolerance), "declared")
 
     def _exact(
         self, snapshot: Snapshot, trial: int, bound: float, reason: str, how: MaximumBy = "evaluated"
@@ -292,11 +288,9 @@ class Rule(ABC):
         ceiling = ceiling_of(
             snapshot, found.incumbent, self.delta if risk is None else risk.risk, self._difference(snapshot)
         )
-        limit = math.inf
-        if ceiling is not None and self.bounds_regret:
-            limit = ceiling.bound if self.measure == "regret" else ceiling.mean
-        if limit < found.bound:
-            found = replace(found, bound=limit, how="declared", reason=f"{verdict(limit, self.tolerance)}{_CEILING}")
+        limit = ceiling.bound if self.measure == "regret" else ceiling.mean
+        if self.bounds_regret and limit < found.bound:
+            found = replace(found, bound=limit, how="declared", reason=under_ceiling(limit, self.tolerance))
             guarantee = snapshot.model.guarantee
         reason = found.reason or verdict(found.bound, self.tolerance)
         remark = snapshot.data.plateau_remark() if found.bound >= self.tolerance else ""
@@ -319,32 +313,11 @@ class Rule(ABC):
                 maximum=found.how,
                 terms=found.terms,
             ),
-            gap=_gap_claim(snapshot, gap, ceiling, found.incumbent),
+            gap=ceiling.gap(snapshot, gap),
             data=replace(nothing.data, test=snapshot.test, next_test=None if risk is None else snapshot.later_test),
             risk=risk,
             model=snapshot.model.report(),
             noise=noise or snapshot.noise_at(found.incumbent),
-            left=None if is_price else _lower_left(left, ceiling),
-            expected_regret=_lower_regret(regret, ceiling),
+            left=None if is_price or left is None else ceiling.lowered_left(left),
+            expected_regret=None if regret is None else ceiling.lowered_regret(regret),
         )
-
-
-def _gap_claim(snapshot: Snapshot, gap: Gap | CountedGap | None, ceiling: Ceiling | None, trial: int) -> GapClaim:
-    """Return the certified gap, which is no larger than what is left up to the best possible value."""
-    bound, incumbent = (math.inf, None) if gap is None else (gap.bound, gap.incumbent)
-    if ceiling is not None and ceiling.bound < bound:
-        bound, incumbent = ceiling.bound, trial
-    number = None if incumbent is None else int(snapshot.data.numbers[incumbent])
-    return GapClaim(bound=bound, guarantee=snapshot.model.guarantee, incumbent=number)
-
-
-def _lower_left(left: ProbabilityLeft | None, ceiling: Ceiling | None) -> ProbabilityLeft | None:
-    if left is None or ceiling is None or ceiling.left >= left.probability:
-        return left
-    return replace(left, probability=ceiling.left)
-
-
-def _lower_regret(regret: MeanRegret | None, ceiling: Ceiling | None) -> MeanRegret | None:
-    if regret is None or ceiling is None or ceiling.mean >= regret.value:
-        return regret
-    return replace(regret, value=ceiling.mean, error=0.0)

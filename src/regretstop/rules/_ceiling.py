@@ -1,36 +1,58 @@
 """What the best possible value says of a trial: nothing is better than it by more than what is left up to there.
 
-With b the best possible value f* ≤ b, whatever the kernel, so f* − f(x̂) ≤ b − f(x̂): only the noise in x̂ is unknown.
+With b the best possible value f* ≤ b, whatever the kernel, so f* − f(x̂) ≤ b − f(x̂): only the noise in x̂ is unknown
+(docs/theory.md, A declared range).
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtr
 
 from regretstop.array import Array
+from regretstop.gap import CountedGap, Gap
 from regretstop.normal import upper_quantile
+from regretstop.rules._estimate import verdict
 from regretstop.snapshot import Snapshot
+from regretstop.statement import GapClaim, MeanRegret, ProbabilityLeft
 
 
 @dataclass(frozen=True)
 class Ceiling:
-    """Limits of what is said of a trial.
+    """Limits of what is said of a trial; where no best possible value is declared there are none.
 
     Attributes:
+        trial: Index of x̂ among the snapshot's points.
         bound: b less the trial's lower confidence bound, the worst over the posteriors; in the objective's units.
         left: P(f(x̂) < b − ε), in the mean over the posteriors.
         mean: E[b − f(x̂)], likewise; in the objective's units.
     """
 
-    bound: float
-    left: float
-    mean: float
+    trial: int
+    bound: float = math.inf
+    left: float = 1.0
+    mean: float = math.inf
+
+    def gap(self, snapshot: Snapshot, gap: Gap | CountedGap | None) -> GapClaim:
+        """Return the certified gap, no larger than the limit; infinite where there is neither."""
+        bound, trial = (math.inf, None) if gap is None else (gap.bound, gap.incumbent)
+        if self.bound < bound:
+            bound, trial = self.bound, self.trial
+        number = None if trial is None else int(snapshot.data.numbers[trial])
+        return GapClaim(bound=bound, guarantee=snapshot.model.guarantee, incumbent=number)
+
+    def lowered_left(self, left: ProbabilityLeft) -> ProbabilityLeft:
+        """Return the probability left, no larger than the limit."""
+        return replace(left, probability=self.left) if self.left < left.probability else left
+
+    def lowered_regret(self, regret: MeanRegret) -> MeanRegret:
+        """Return the expected regret, no larger than the limit."""
+        return replace(regret, value=self.mean, error=0.0) if self.mean < regret.value else regret
 
 
-def ceiling_of(snapshot: Snapshot, trial: int, risk: float, epsilon: float) -> Ceiling | None:
-    """Return what the best possible value says; None where none is declared.
+def ceiling_of(snapshot: Snapshot, trial: int, risk: float, epsilon: float) -> Ceiling:
+    """Return what the best possible value says.
 
     Args:
         snapshot: Without an obstacle.
@@ -40,20 +62,26 @@ def ceiling_of(snapshot: Snapshot, trial: int, risk: float, epsilon: float) -> C
     """
     best, units = snapshot.data.ceiling, snapshot.model.units
     if math.isinf(best):
-        return None
+        return Ceiling(trial)
     mean, std = _at(snapshot, trial)
     lower = units.values(mean - upper_quantile(math.log(risk)) * std)
-    # E[exp(−scale f)] of a normal f: docs/theory.md, A declared range
+    # E[exp(−scale f)] of a normal f is exp(−scale μ + (scale σ)²/2).
     bent = 0.0 if units.warp is None else 0.5 * (units.scale * std) ** 2
     shift = 0.0 if units.warp is None else units.warp.shift
     expected = (shift + best - units.values(mean)) * np.exp(bent) - shift
     with np.errstate(divide="ignore"):
         below = ndtr((units.standardized(best - epsilon) - mean) / std)
     return Ceiling(
+        trial,
         bound=max(best - float(np.min(lower)), 0.0),
         left=float(np.mean(below)),
         mean=max(float(np.mean(expected)), 0.0),
     )
+
+
+def under_ceiling(bound: float, epsilon: float) -> str:
+    """Return the reason of a certificate whose bound is what is left up to the best possible value."""
+    return f"{verdict(bound, epsilon)}: more than the best possible value cannot be"
 
 
 def _at(snapshot: Snapshot, trial: int) -> tuple[Array, Array]:
