@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.stats import norm
 
-from regretstop.statement._forecast import DURATION, SPREAD, STOPPING, Said, Weights, weights_of
+from regretstop.statement._forecast import DURATION, FEWEST, SPREAD, STOPPING, Said, Weights, weights_of
 
 Record = dict[str, Any]
 # After so many evaluations a forecast is made.
 MOMENTS = (10, 14, 20, 28, 40, 56, 80)
-FEWEST = 4
 # Of all squares but those of the first constants: searches of one problem are alike, and there are few problems.
 _RIDGE = 0.02
 _DIM = len(Weights._fields)

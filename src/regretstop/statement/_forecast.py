@@ -28,7 +28,7 @@ LEVEL = 0.8
 # So many times as many evaluations as there were: what is further is not in sight.
 SIGHT = 3
 # Tests with a finite bound that there have to be.
-_FEWEST = 4
+FEWEST = 4
 _LEAST_LEFT = 1e-3
 _NOT_IN_SIGHT = {"trend": "not in sight", "noise": "not at this noise"}
 
@@ -130,7 +130,7 @@ def forecast_after(trail: Iterable[Said], now: Statement, *, own_points: bool) -
         return None
     latest = said_by(now)
     known = {said.n: said for said in (*trail, latest) if math.isfinite(said.bound) and said.n <= latest.n}
-    if len(known) < _FEWEST:
+    if len(known) < FEWEST:
         return None
     x = weights_of([known[n] for n in sorted(known)], shown.epsilon, own_points=own_points)
     sight = SIGHT * latest.n
