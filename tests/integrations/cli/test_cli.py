@@ -212,7 +212,7 @@ def test_a_frame_of_optuna_has_states(tmp_path: Path) -> None:
             "number": i,
             "value": (i - 3) ** 2,
             "datetime_start": f"2026-01-01 12:00:{i:02}",
-            "datetime_complete": f"2026-01-01 12:01:{i:02}.5",
+            "datetime_complete": f"2026-01-01 12:01:{i:02}.500000",
             "params_x": i,
             "user_attrs_note": "n",
             "state": {2: "PRUNED", 3: "FAIL"}.get(i, "COMPLETE"),
