@@ -88,7 +88,7 @@ def certified_gap(snapshot: Snapshot, ledger: RiskLedger) -> Gap | None:
 
 
 def calibrated_gaps(snapshot: Snapshot, sqrt_beta: float) -> list[Gap]:
-    """Return `max_x [μ(x) + √β σ_n(x)] − [μ(x̂) − √β σ_n(x̂)]` under each posterior, which proves nothing.
+    """Return `max_x [μ(x) + √β σ_n(x)] − [μ(x̂) − √β σ_n(x̂)]` under each posterior, standardised; it proves nothing.
 
     See docs/theory.md, The optimality gap, "Calibrated". The snapshot must have no obstacle. x̂ is the best
     evaluated trial, the same for all posteriors.
@@ -101,15 +101,18 @@ def calibrated_gaps(snapshot: Snapshot, sqrt_beta: float) -> list[Gap]:
         maximum = maximizer.maximize(UpperConfidenceBound(sqrt_beta))
         highest = max(maximum.value, float(np.max(mean + sqrt_beta * std)))
         lower = float(mean[incumbent] - sqrt_beta * std[incumbent])
-        bound = float(snapshot.model.units.gain(lower, np.array(highest - lower)))
         how, point = maximum.how, maximum.point
-        gaps.append(Gap(bound, lower, incumbent, sqrt_beta, sqrt_beta, 0.0, 0.0, how, point, own_std, floor))
+        gaps.append(Gap(highest - lower, lower, incumbent, sqrt_beta, sqrt_beta, 0.0, 0.0, how, point, own_std, floor))
     return gaps
 
 
 def calibrated_gap(snapshot: Snapshot, sqrt_beta: float) -> Gap:
-    """Return the worst of the calibrated gaps; the snapshot must have no obstacle."""
-    return max(calibrated_gaps(snapshot, sqrt_beta), key=lambda gap: gap.bound)
+    """Return the worst of the calibrated gaps, in the objective's units; the snapshot must have no obstacle."""
+    return max((_in_units(snapshot, gap) for gap in calibrated_gaps(snapshot, sqrt_beta)), key=lambda gap: gap.bound)
+
+
+def _in_units(snapshot: Snapshot, gap: Gap) -> Gap:
+    return replace(gap, bound=float(snapshot.model.units.gain(gap.lower, np.array(gap.bound))))
 
 
 def _gap_under(
@@ -151,7 +154,7 @@ def _gap_under(
         # docs/theory.md, The optimality gap
         lower = lower_mean - widths.sqrt_eta * own_std
         gaps[alpha_std] = Gap(
-            float(snapshot.model.units.gain(lower, np.array(highest - lower + prior_std * error))),
+            highest - lower + prior_std * error,
             lower,
             incumbent,
             sqrt_alpha,
@@ -172,4 +175,4 @@ def _gap_under(
     settle_cost(max(maximizer.best_candidate(UpperConfidenceBound(widths.sqrt_alpha)).std, least), respond)
     best = min(gaps.values(), key=lambda gap: gap.bound)
     open_points = [gaps[cost].open_point for cost in sorted(gaps, reverse=True) if gaps[cost].open_point is not None]
-    return replace(best, open_point=open_points[0] if open_points else None)
+    return _in_units(snapshot, replace(best, open_point=open_points[0] if open_points else None))
