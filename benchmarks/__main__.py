@@ -160,6 +160,19 @@ def width(
 
 
 @app.command()
+def jobs(
+    seeds: Annotated[int, typer.Option(min=1, help="Searches for each job and sampler.")] = 20,
+    processes: Annotated[int, typer.Option(min=1, help="Searches at a time; give each one thread.")] = 1,
+) -> None:
+    """Stops on real tuning jobs, whoever chooses the points; first the tables of the jobs are made, for hours."""
+    from benchmarks import job_tables
+    from benchmarks.jobs import run
+
+    job_tables.record()
+    run(seeds, processes)
+
+
+@app.command()
 def runtime(
     repetitions: Annotated[int, typer.Option(min=1, help="Of each timing.")] = 9,
 ) -> None:

@@ -20,9 +20,11 @@ from benchmarks.records import append, compact, pack, read
 from benchmarks.tuning_jobs import JOBS, TuningJob
 
 PATH = DATA / "jobs.jsonl.gz"
-N_POINTS, N_REPEATED = 2000, 100
+N_POINTS = 2000
 # Evaluations of one record, so that a killed run loses little.
 _BATCH = 50
+# Of which so many are repeated, with other folds and seeds.
+_AGAIN = 3
 # Steps away from one of the best tenth, as a share of an axis.
 _STEP, _BEST = 0.08, 0.1
 # Where the optimum of a surrogate is looked for, besides at the points of the table and around the best of them.
@@ -53,8 +55,7 @@ def _evaluated(path: Path, name: str, batch: int) -> dict[str, Any]:
         new = _around(job, best, _BATCH, rng)
     seeds = batch * _BATCH + np.arange(_BATCH)
     scored = [job.score(job.space.decode(p), int(s)) for p, s in zip(new, seeds, strict=True)]
-    # The first of each batch again, with other folds and seeds: how much of a score is noise.
-    again = [job.score(job.space.decode(p), int(s) + 10**6) for p, s in zip(new[: _repeats()], seeds, strict=False)]
+    again = [job.score(job.space.decode(p), int(s) + 10**6) for p, s in zip(new[:_AGAIN], seeds, strict=False)]
     return {
         "job": name,
         "batch": batch,
@@ -62,10 +63,6 @@ def _evaluated(path: Path, name: str, batch: int) -> dict[str, Any]:
         "scores": [compact(score, 8) for score in scored],
         "again": [compact(score, 8) for score in again],
     }
-
-
-def _repeats() -> int:
-    return N_REPEATED * _BATCH // N_POINTS
 
 
 def table(name: str, path: Path = PATH) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -84,20 +81,20 @@ def relative_noise(name: str, path: Path = PATH) -> float:
     return float(np.sqrt(np.mean(shares)))
 
 
-def observed(name: str, value: float, rng: np.random.Generator) -> float:
+def observed(name: str, value: float, rng: np.random.Generator, path: Path = PATH) -> float:
     """Return a noisy score; none is better than the best possible one."""
     job = JOBS[name]
     sign = 1.0 if job.direction == "maximize" else -1.0
     left = abs(job.best_possible - value)
-    score = value + relative_noise(name) * np.sqrt(left) * rng.standard_normal()
+    score = value + relative_noise(name, path) * np.sqrt(left) * rng.standard_normal()
     return float(sign * min(sign * score, sign * job.best_possible))
 
 
 @cache
-def problem(name: str) -> Problem:
+def problem(name: str, path: Path = PATH) -> Problem:
     """Return the surrogate of a job, in the direction and units of its score; ε is 0.01, or 1 % of an untuned score."""
     job = JOBS[name]
-    points, scores = table(name)
+    points, scores = table(name, path)
     predict = _fitted(points, scores, job)
     sign = 1.0 if job.direction == "maximize" else -1.0
     untuned = float(np.median(scores[:_BATCH]))

@@ -4,6 +4,7 @@ Scores are those of cross-validation. Some jobs shuffle folds and models anew in
 the others keep both, so that it is jagged and exact.
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -51,7 +52,9 @@ class TuningJob:
         seed = seed if self.is_noisy else 0
         splitter = (KFold if self.data == "diabetes" else StratifiedKFold)(5, shuffle=True, random_state=seed)
         scoring = "neg_root_mean_squared_error" if self.data == "diabetes" else "accuracy"
-        scores = cross_val_score(self.build(params, seed), points, target, cv=splitter, scoring=scoring)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that thirty epochs were not enough is for the score to say
+            scores = cross_val_score(self.build(params, seed), points, target, cv=splitter, scoring=scoring)
         return float(np.mean(scores)) * (-1.0 if self.data == "diabetes" else 1.0)
 
 
