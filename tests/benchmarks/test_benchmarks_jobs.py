@@ -57,6 +57,7 @@ def test_the_surrogate_knows_its_optimum_and_its_noise(recorded: Path) -> None:
 
 def test_a_search_keeps_what_was_said_and_what_was_true(recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "problem", lambda name: job_tables.problem(name, recorded))
+    monkeypatch.setattr(jobs, "observed", lambda *args: job_tables.observed(*args, recorded))
     monkeypatch.setattr(jobs, "_TRIALS", 12)
     record = jobs.run_search({"job": "SVM, wine", "sampler": "random", "seed": 0})
     assert len(record["regrets"]) == len(record["values"]) <= 12
