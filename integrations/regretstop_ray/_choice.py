@@ -33,16 +33,19 @@ class Choice:
         place: Where it stands.
         domain: Tune's domain.
         axes: All axes by their places.
+        parts: The categories with what is in them.
         parameter: The choice as the model sees it: among the categories.
     """
 
     place: Place
     domain: sample.Categorical
     axes: "Mapping[Place, Axis | Choice]"
+    parts: list[tuple[Category, Any]] = field(init=False)
     parameter: Categorical = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parameter", Categorical(category for category, _ in parts_of(self.domain)))
+        object.__setattr__(self, "parts", parts_of(self.domain))
+        object.__setattr__(self, "parameter", Categorical(category for category, _ in self.parts))
 
     @property
     def path(self) -> Path:
@@ -73,7 +76,7 @@ class Choice:
 
     def check_apart(self) -> None:
         """Raise ValueError if two categories may lead to the same configuration."""
-        for (one, first), (two, second) in combinations(parts_of(self.domain), 2):
+        for (one, first), (two, second) in combinations(self.parts, 2):
             if not self._are_apart(first, (*self.place, one), second, (*self.place, two)):
                 raise ValueError(
                     f"parameter {name_of(self.path)!r}: {one!r} and {two!r} may lead to the same configuration, which "
@@ -81,7 +84,7 @@ class Choice:
                 )
 
     def _fits(self, value: Any) -> dict[Category, Fit]:
-        found = {category: self._fit(part, (*self.place, category), value) for category, part in parts_of(self.domain)}
+        found = {category: self._fit(part, (*self.place, category), value) for category, part in self.parts}
         return {category: each for category, each in found.items() if each is not None}
 
     def _fit(self, node: Any, place: Place, value: Any) -> Fit | None:
@@ -108,7 +111,7 @@ class Choice:
         """Return whether no value fits both parts."""
         first, second = self.axes.get(here), self.axes.get(there)
         if isinstance(second, Choice):
-            return all(self._are_apart(one, here, part, (*there, own)) for own, part in parts_of(second.domain))
+            return all(self._are_apart(one, here, part, (*there, own)) for own, part in second.parts)
         if isinstance(first, Choice) or (first is None and second is not None):
             return self._are_apart(two, there, one, here)
         if isinstance(first, Axis):

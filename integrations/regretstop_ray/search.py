@@ -32,14 +32,15 @@ class GPUCBSearch(Searcher):
     were; so it does from trials that a scheduler cut short.
 
     Args:
-        space: A search space as for `tune.Tuner(param_space=...)`; taken from there if None.
+        space: A search space as for `tune.Tuner(param_space=...)`; taken from there if None. Categories of a
+            `tune.choice` may hold domains, as in a dict for each model: these are parameters only where it is chosen.
         metric: Name of the metric; taken from `tune.TuneConfig` if None.
         mode: "min" or "max"; taken from `tune.TuneConfig` if None.
         points_to_evaluate: Configurations to try first, nested as in the search space or with keys joined by "/", such
             as the best one of another experiment. The search chooses the parameters that one lacks. Constants of the
             search space may stand there as they are.
         evaluated_rewards: Their metric, where it is known: then they are not run again, and each needs a value for
-            every parameter.
+            every parameter that its categories have.
         beta: β of the acquisition μ + √β σ (4.0: two deviations), "theory", "matched" or "calibrated"; see
             `regretstop.GPUCB`.
         exceedance: ε in the units of the objective, or "rule" for that of its stopper: every other point

@@ -301,7 +301,8 @@ class Other(Model):
 
 
 def hidden():
-    parts = [{"of": Model, "x": tune.uniform(0, 1)}, {"of": Other, "x": tune.uniform(0, 1)}]
+    own = tune.sample_from(lambda config: config["part"]["x"] + 1)
+    parts = [{"of": Model, "x": tune.uniform(0, 1)}, {"of": Other, "x": tune.uniform(0, 1), "y": own}]
     return {"part": tune.choice(parts), "rows": np.ones(3)}
 
 
@@ -321,10 +322,10 @@ class TestInTune:
         assert certificate.stop
         assert certificate == certificate_of(stopper)
         assert value(certificate.config) < EPSILON
-        configs = [search.log.trials[result.metrics["trial_id"]].config for result in results]
-        for result, config in zip(results, configs, strict=True):
-            assert result.config == {**config, "width": 64}
-        assert {"part": {"kind": "steps", "k": 2, "n": 1}} in configs
+        ended = [result for result in results if result.config]  # of one that was killed nothing is known
+        for result in ended:
+            assert result.config == {**search.log.trials[result.metrics["trial_id"]].config, "width": 64}
+        assert {"kind": "steps", "k": 2, "n": 1} in [result.config["part"] for result in ended]
         found = replay(results, epsilon=EPSILON)
         assert found.certificates[-1].bound == pytest.approx(certificate.bound)
         restored = GPUCBSearch(seed=0)
@@ -340,14 +341,19 @@ class TestInTune:
         found = replay(results, epsilon=1e-9, space=small(), metric="loss", mode="min")
         assert found.certificates[-1].n_observations == 12
 
-    def test_classes_that_tune_hides_tell_the_branches_apart(self, tmp_path):
+    def test_classes_that_tune_hides_and_functions_that_it_computes_tell_the_branches_apart(self, tmp_path):
         search = GPUCBSearch(seed=0)
         stopper = RegretBoundStopper(search, epsilon=1e-9)
         results = experiment(tmp_path, report_hidden, search, stopper, param_space=hidden(), num_samples=8)
         assert results.num_errors == 0
         assert certificate_of(results).n_observations == 8
         branches = [o.params["part"].number for o in search.log.observations()]
-        assert branches == [[Model, Other].index(search_config(results, i)["of"]) for i in search.log.trials]
+        parts = {result.metrics["trial_id"]: result.config["part"] for result in results}
+        assert branches == [[Model, Other].index(parts[trial_id]["of"]) for trial_id in search.log.trials]
+        assert set(branches) == {0, 1}
+        assert [part.get("y") for part in parts.values()] == [
+            part["x"] + 1 if part["of"] is Other else None for part in parts.values()
+        ]
 
     def test_a_bad_domain_is_named_before_the_first_trial(self, tmp_path):
         bad = {"part": tune.choice([{"x": tune.randn(0, 1)}, {"y": 1}])}
@@ -355,7 +361,3 @@ class TestInTune:
         with pytest.raises(ValueError, match="'part/x': a regret bound needs a bounded range"):
             experiment(tmp_path, report, search, RegretBoundStopper(search, epsilon=0.1), param_space=bad)
         assert not list(tmp_path.glob("*/*/params.json"))
-
-
-def search_config(results, trial_id):
-    return next(result.config["part"] for result in results if result.metrics["trial_id"] == trial_id)
