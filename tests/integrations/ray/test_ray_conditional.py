@@ -1,15 +1,16 @@
 """A choice among dicts with domains in them: each is a branch of the space, with parameters of its own."""
 
 import copy
-import math
 import pickle
 
 import numpy as np
 import pytest
 from ray import tune
+from ray.tune.search import BasicVariantGenerator
 from ray.tune.search.variant_generator import generate_variants
 from ray.tune.utils import flatten_dict
 from regretstop_ray import GPUCBSearch, RegretBoundStopper, certificate_of, replay
+from regretstop_ray._record import record_of
 
 from regretstop import Categorical, Float, Int
 from regretstop.spaces import sobol_points
@@ -165,6 +166,7 @@ def test_what_cannot_be_searched_is_said_before_the_first_trial(categories, word
         [{"a": tune.uniform(0, 1)}, {"a": tune.uniform(2, 3)}, {"a": tune.choice([4, "b"])}, {"a": 5}, {"a": [1]}],
         [{"a": tune.uniform(0, 1)}, {"a": tune.uniform(0, 1), "b": tune.uniform(0, 1)}, {"a": 0.5, "c": None}, {}],
         [{"a": tune.randint(0, 3), "k": {"n": 1}}, {"a": tune.randint(0, 3), "k": {"n": 2}}],
+        [{"a": tune.uniform(0, 1), 0: np.ones(2)}, {"a": tune.uniform(0, 1), 0: np.zeros(2)}, {"a": abs, 0: None}],
     ],
 )
 def test_what_tells_categories_apart(categories):
@@ -334,10 +336,19 @@ class TestInTune:
 
     def test_tunes_own_random_search(self, tmp_path):
         stopper = RegretBoundStopper(space=small(), metric="loss", mode="min", epsilon=1e-9)
-        results = experiment(tmp_path, report, None, stopper, param_space=small(), num_samples=12, callbacks=[stopper])
+        results = experiment(
+            tmp_path,
+            report,
+            BasicVariantGenerator(random_state=0),
+            stopper,
+            param_space=small(),
+            num_samples=12,
+            callbacks=[stopper],
+        )
         certificate = certificate_of(results)
         assert (certificate.n_observations, certificate.n_excluded) == (12, 0)
-        assert math.isfinite(certificate.incumbent_value)
+        values = {trial["trial_id"]: trial["value"] for trial in record_of(stopper.log)["trials"]}
+        assert values == {r.metrics["trial_id"]: pytest.approx(value(r.config)) for r in results}
         found = replay(results, epsilon=1e-9, space=small(), metric="loss", mode="min")
         assert found.certificates[-1].n_observations == 12
 
