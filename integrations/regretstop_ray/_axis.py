@@ -6,7 +6,7 @@
 import math
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from ray.tune.search import sample
 
@@ -19,6 +19,18 @@ from regretstop_ray._paths import Path
 # and a value further from it than that part of a step is another one.
 _SINGLE = 1e-6
 _PART_OF_STEP = 0.01
+
+
+class Fit(NamedTuple):
+    """How a value fits a part of a search space; the better fit is the larger tuple.
+
+    Attributes:
+        inside: Whether it is one that Tune could sample there, rather than outside some range.
+        whole: Whether nothing is missing.
+    """
+
+    inside: bool
+    whole: bool
 
 
 @dataclass(frozen=True)
@@ -70,6 +82,27 @@ class Axis:
         if isinstance(parameter, Int):
             return self.value(int(modelled))
         return self.value(modelled if parameter.step is None else parameter.decode(parameter.encode(modelled)))
+
+    def fit(self, value: Any) -> Fit | None:
+        """Return how a value fits; None if it is no number, or no choice."""
+        modelled = self.modelled(value)
+        if self.parameter.contains(modelled):
+            return Fit(inside=True, whole=True)
+        try:
+            self.parameter.encode(modelled)
+        except ValueError:
+            return None
+        return Fit(inside=False, whole=True)
+
+    def is_apart(self, other: "Axis") -> bool:
+        """Return whether no value fits both; numbers between those of a grid count as if they were in it."""
+        mine, its = self.parameter, other.parameter
+        if isinstance(its, Categorical):
+            fits = [self.fit(choice) for choice in its.choices]
+            return not any(fit is not None and fit.inside for fit in fits)
+        if isinstance(mine, Categorical):
+            return other.is_apart(self)
+        return self.value(mine.high) < other.value(its.low) or other.value(its.high) < self.value(mine.low)
 
 
 def _on_grid(parameter: Float | Int, number: float) -> float:

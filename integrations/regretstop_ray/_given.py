@@ -12,6 +12,7 @@ from ray.tune.search.sample import Domain
 
 from regretstop.spaces import to_python
 from regretstop_ray._paths import Path, leads, name_of, unresolved
+from regretstop_ray._tree import parts_of
 
 # What Tune shows a searcher in place of functions, and of whatever is no number, string, boolean or None.
 _PLACEHOLDERS = ("__ref_ph", "__fn_ph")
@@ -33,9 +34,12 @@ def check_names(label: str, config: Mapping[str, Any], *specs: Mapping[str, Any]
     for spec in reversed(specs):
         domains, _ = unresolved(spec)
         nodes |= {name_of(path): node for path, node in _nodes(spec, (), [path for path, _ in domains])}
+    choices = [f"{name}/" for name, node in nodes.items() if isinstance(node, Domain) and parts_of(node)]
     unknown: list[str] = []
 
     def read(name: str, value: Any) -> None:
+        if any(map(name.startswith, choices)):
+            return  # the names in its categories are for the choice to know
         if name not in nodes:
             unknown.append(name)
             return
@@ -77,7 +81,7 @@ def alike(known: Any, given: Any, *, hidden: bool) -> bool:
     if known is given:
         return True
     if _is_placeholder(known):
-        return hidden
+        return known == given if _is_placeholder(given) else hidden
     if isinstance(known, Mapping) and isinstance(given, Mapping):
         return known.keys() == given.keys() and all(alike(known[key], given[key], hidden=hidden) for key in known)
     if isinstance(known, list | tuple | np.ndarray) and isinstance(given, list | tuple | np.ndarray):

@@ -11,7 +11,7 @@ from ray import cloudpickle
 from ray.tune.result import DEFAULT_METRIC
 from ray.tune.search import UNDEFINED_METRIC_MODE, UNDEFINED_SEARCH_SPACE, Searcher
 
-from regretstop import Surrogate
+from regretstop import Space, Surrogate
 from regretstop.spaces import sobol_points
 from regretstop_ray._given import check_names
 from regretstop_ray._log import TrialLog, check_objective
@@ -32,14 +32,15 @@ class GPUCBSearch(Searcher):
     were; so it does from trials that a scheduler cut short.
 
     Args:
-        space: A search space as for `tune.Tuner(param_space=...)`; taken from there if None.
+        space: A search space as for `tune.Tuner(param_space=...)`; taken from there if None. Categories of a
+            `tune.choice` may hold domains, as in a dict for each model: these are parameters only where it is chosen.
         metric: Name of the metric; taken from `tune.TuneConfig` if None.
         mode: "min" or "max"; taken from `tune.TuneConfig` if None.
         points_to_evaluate: Configurations to try first, nested as in the search space or with keys joined by "/", such
             as the best one of another experiment. The search chooses the parameters that one lacks. Constants of the
             search space may stand there as they are.
         evaluated_rewards: Their metric, where it is known: then they are not run again, and each needs a value for
-            every parameter.
+            every parameter that its categories have.
         beta: β of the acquisition μ + √β σ (4.0: two deviations), "theory", "matched" or "calibrated"; see
             `regretstop.GPUCB`.
         exceedance: ε in the units of the objective, or "rule" for that of its stopper: every other point
@@ -161,8 +162,8 @@ class GPUCBSearch(Searcher):
         if not self._points_are_taken:  # Tune does not tell the search space of a search that has its own
             self._take_points(self._spec or self.log.space.template)
         space = self.log.space
-        given = space.tunable(self._to_evaluate.pop(0)) if self._to_evaluate else {}
-        config = space.config({} if len(given) == len(space.space) else self._next_point(), given)
+        given = space.given(self._to_evaluate.pop(0)) if self._to_evaluate else {}
+        config = space.config(self._next_point(given) if space.missing(given) else {}, given)
         self.log.start(trial_id, config)
         return config
 
@@ -229,18 +230,24 @@ class GPUCBSearch(Searcher):
         super().save_to_dir(checkpoint_dir, session_str)
         write_record(self.log, checkpoint_dir)
 
-    def _next_point(self) -> dict[str, Any]:
+    def _next_point(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a point with values for all parameters that are there with the categories that are given."""
         assert self.log.space is not None
+        space, n = self.log.space, len(self.log.trials)
         try:
-            return self.log.optimizer().ask(epsilon=self.log.epsilon)
+            point = self.log.optimizer().ask(epsilon=self.log.epsilon)
         except (ArithmeticError, ValueError) as error:
             if not self._warned_of_failure:
                 self._warned_of_failure = True
                 logger.warning(
                     f"The model could not be fitted ({error}): the next trial is a point of a Sobol sequence."
                 )
-        space, n = self.log.space.space, len(self.log.trials)
-        return space.decode(sobol_points(space, n + 1, self._seed)[n])
+            point = space.space.decode(sobol_points(space.space, n + 1, self._seed)[n])
+        if space.missing({**point, **given}):
+            # The model has chosen another category than is given.
+            every = Space(dict(space.space))
+            point = every.decode(sobol_points(every, n + 1, self._seed)[n]) | point
+        return point
 
     def _check_points(self, space: SearchSpace) -> None:
         for label, point in self._labelled_points():

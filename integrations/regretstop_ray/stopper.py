@@ -70,8 +70,8 @@ class RegretBoundStopper(Stopper, Callback):
             which needs a `GPUCBSearch`.
         max_t: Value of `time_attr` at which a trial is complete, as in Tune's schedulers.
         time_attr: Name of a result that grows while a trial runs.
-        space: The search space, as for `tune.Tuner(param_space=...)`. Like the following, it is for experiments with
-            another search algorithm.
+        space: The search space, as for `tune.Tuner(param_space=...)`, in which categories of a `tune.choice` may hold
+            domains. Like the following, it is for experiments with another search algorithm.
         metric: Name of the metric.
         mode: "min" or "max".
         surrogate: The model, by default a `regretstop.GaussianProcess` with everything estimated. Declared lengthscales

@@ -36,7 +36,8 @@ class RegretBoundStopper:
 
     A call with a longer history assesses it anew, whatever was decided before; one with the same history costs
     nothing. When the space changes, or the history does not go on from the one before, another search has begun and
-    everything starts afresh: each of the spaces of a `BayesSearchCV` is certified, and stopped, on its own.
+    everything starts afresh: each of the spaces of a `BayesSearchCV` is certified, and stopped, on its own. Given δ/k,
+    the stops of k spaces together certify their union at δ (`docs/guide.md`).
 
     Values are taken as scikit-optimize holds them, to be minimised. For `BayesSearchCV` they are minus the scores, so
     ε is in units of the score, and `certificate.incumbent_value` is minus the score: a result does not tell where it

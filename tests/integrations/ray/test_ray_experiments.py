@@ -68,18 +68,6 @@ def test_samples_of_the_hyperparameters(tmp_path):
     assert (certificate.model.n_samples, certificate.model.sampling) == (8, "HMC")
 
 
-def test_a_conditional_space_is_refused_before_the_first_trial(tmp_path):
-    domain = tune.choice([{"lr": tune.uniform(0, 1)}, {"depth": tune.randint(1, 4)}])
-    conditional, words = {"x": tune.uniform(0, 1), "model": domain}, "'model'.*conditional, which is not modelled"
-    search = GPUCBSearch(seed=0)
-    stopper = RegretBoundStopper(search, epsilon=0.1)
-    with pytest.raises(ValueError, match=words):
-        experiment(tmp_path, objectives.one_report, search, stopper, param_space=conditional)
-    with pytest.raises(ValueError, match=words):
-        RegretBoundStopper(**ALONE | {"space": conditional})
-    assert not list(tmp_path.glob("*/*/params.json"))
-
-
 def test_drain_lets_running_trials_end(tmp_path):
     search = GPUCBSearch(seed=0)
     stopper = RegretBoundStopper(search, epsilon=EPSILON, on_stop="drain")

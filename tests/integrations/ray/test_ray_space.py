@@ -112,7 +112,6 @@ def test_nested_dicts_and_lists_and_constants():
         ({"a": tune.qrandint(1, 3, 5)}, "'a'.*no multiple of q=5"),
         ({"a": tune.choice([])}, "'a'"),
         ({"a/b": tune.uniform(0, 1)}, "'a/b' contains '/'"),
-        ({"a": tune.choice([{"x": tune.uniform(0, 1)}, 2])}, "'a'.*conditional"),
     ],
 )
 def test_what_cannot_be_searched_is_said_early(spec, words):

@@ -6,6 +6,7 @@ import pytest
 from regretstop_skopt import RegretBoundStopper
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import Pipeline
 from skopt import BayesSearchCV
@@ -65,6 +66,27 @@ def test_each_space_is_certified_on_its_own():
     assert [n for n, _ in seen] == [*range(1, lengths[0] + 1), *range(1, lengths[1] + 1)]
     assert [stop for _, stop in seen] == [False] * (lengths[0] - 1) + [True] + [False] * (lengths[1] - 1) + [True]
     assert {name for o in stopper.observations for name in o.params} == {"model", "model__n_neighbors"}
+
+
+def test_spaces_that_are_certified_at_their_share_of_delta_certify_the_union():
+    pipeline = Pipeline([("model", Ridge())])
+    spaces = [
+        ({"model": Categorical([Ridge()]), "model__alpha": Real(1e-3, 1e3, prior="log-uniform")}, 25),
+        ({"model": Categorical([KNeighborsRegressor()]), "model__n_neighbors": Integer(1, 8)}, 25),
+    ]
+    stopper = RegretBoundStopper(0.1, delta=0.05 / 2)
+    fitted = search(spaces, pipeline).fit(*data(), callback=stopper)
+    certified = []
+    for result in fitted.optimizer_results_:
+        assert stopper(result)
+        certified.append(stopper.certificate)
+    assert all(len(result.x_iters) < 25 for result in fitted.optimizer_results_)
+    grid = [
+        {"model": [Ridge()], "model__alpha": np.logspace(-3, 3, 100)},
+        {"model": [KNeighborsRegressor()], "model__n_neighbors": list(range(1, 9))},
+    ]
+    optimum = GridSearchCV(pipeline, grid, cv=3).fit(*data()).best_score_
+    assert optimum - max(-certificate.incumbent_value for certificate in certified) < 0.1
 
 
 def test_two_equal_spaces_are_two_searches():
