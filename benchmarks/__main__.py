@@ -160,6 +160,17 @@ def width(
 
 
 @app.command()
+def continuations(
+    seeds: Annotated[int, typer.Option(min=1, help="Searches for each problem.")] = 3,
+    processes: Annotated[int, typer.Option(min=1, help="Searches at a time; give each one thread.")] = 1,
+) -> None:
+    """Forecasts by simulation: searches continued on draws of their posterior."""
+    from benchmarks.continuations import run
+
+    run(seeds, processes)
+
+
+@app.command()
 def jobs(
     seeds: Annotated[int, typer.Option(min=1, help="Searches for each job and sampler.")] = 20,
     processes: Annotated[int, typer.Option(min=1, help="Searches at a time; give each one thread.")] = 1,

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from benchmarks import forecast, records
+from benchmarks import continuations, forecast, records
 from benchmarks.forecast_fit import PRODUCT, fitted, log_loss, moments_of
 from benchmarks.sections import forecast as section
 from regretstop.statement._forecast import SIGHT, forecast_from
@@ -83,3 +83,29 @@ def test_the_constants_are_those_of_the_searches_with_even_seeds() -> None:
     share, n = section.share_held(told)
     assert n >= 100
     assert 0.7 <= share <= 0.9
+
+
+def test_continuations_are_those_of_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(continuations, "MOMENTS", (7,))
+    monkeypatch.setattr(continuations, "N_PATHS", 2)
+    found = continuations.run_search({"problem": "priors, d = 2", "share": None, "seed": 1, "trials": 8})
+    (moment,) = found["moments"]
+    assert len(moment["simulated"]) == 2
+    assert all(more is None or 1 <= more <= SIGHT * 7 for more in moment["simulated"])
+    assert found["stop"] is None or found["stop"] > 7
+
+
+def test_what_simulations_said_by_hand() -> None:
+    """Of two moments 5 more were between 3 and 6, and not in sight of what was to be 2 to 4; one tells nothing."""
+    moments = [
+        {"n": 10, "simulated": [6, 3, 4], "low": 1, "high": None, "cpu_s": 2.0},
+        {"n": 10, "simulated": [2, 4, 3], "low": 1, "high": 4, "cpu_s": 3.0},
+    ]
+    said = section._simulated(
+        [
+            {"stop": 15, "trials": 40, "moments": moments},
+            {"stop": None, "trials": 20, "moments": moments[:1]},
+        ]
+    )
+    assert "At 2 moments" in said
+    assert "it held 1 times (open above 0 times), the forecast 1 times; it took 2 to 3 s" in said
