@@ -178,8 +178,8 @@ def _simulated(records: Sequence[Record]) -> str:
             seconds.append(moment["cpu_s"])
     moments = " and ".join(map(str, continuations.MOMENTS))
     return (
-        f"**Simulation instead.** The search itself, continued on {continuations.N_PATHS} draws of its posterior, gives "
-        f"an interval, from soonest to latest stop. At {len(seconds)} moments, after {moments} evaluations "
+        f"**Simulation instead.** The search itself, continued on {continuations.N_PATHS} draws of its posterior, has "
+        f"an interval from soonest to latest stop. At {len(seconds)} moments, after {moments} evaluations "
         f"of other searches, it held {sum(held['simulated'])} times (open above {n_open} times), the forecast "
         f"{sum(held['forecast'])} times; it took {min(seconds):.0f} to {max(seconds):.0f} s, the forecast next to "
         "nothing. The posterior is surer of the search than the search turns out to be."
