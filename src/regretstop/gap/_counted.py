@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -78,17 +77,18 @@ def counted_gap(snapshot: Snapshot, delta: float, epsilon: float, incumbent: int
     # The shares of the tests, 1/k(k+1), add up to 1.
     log_share = -math.log(snapshot.test * (snapshot.test + 1))
     units, pivot = snapshot.model.units, _pivot(snapshot, incumbent)
-    gain = partial(units.gain, snapshot.mean_of(incumbent))
     with np.errstate(under="ignore"):  # densities and tails that are next to nothing
         asked = epsilon if units.warp is None else _likely_regret(snapshot, incumbent, delta, epsilon)
         levels = RegretLevels.at(units, pivot, asked)
         ways = [
-            count_left(maxima, delta, log_share, levels.level(asked), gain)
+            count_left(maxima, delta, log_share, levels.level(asked), units.bent)
             for maxima in _ways(snapshot, incumbent, levels)
         ]
         found = min(ways, key=lambda left: left.bound)
         above = (found.above, found.error) if asked == epsilon else _left_above(snapshot, epsilon, incumbent)
-    return CountedGap(levels.regret(found.bound), incumbent, *above, found.mean, found.mean_error, found.n_places)
+    slope = units.slope(snapshot.mean_of(incumbent))
+    mean, error = found.mean * slope, found.mean_error * slope
+    return CountedGap(levels.regret(found.bound), incumbent, *above, mean, error, found.n_places)
 
 
 def left_above(snapshot: Snapshot, epsilon: float, incumbent: int) -> float:

@@ -32,10 +32,14 @@ class Units:
 
     def gain(self, start: Array | float, gaps: Array) -> Array:
         """Return how much larger y is at u = start + gap than at u = start; of the shape of the gaps."""
-        if self.warp is None:
-            return self.scale * gaps
-        room = self.warp.shift * np.exp(-(self.offset + self.scale * start))
-        return -room * np.expm1(-self.scale * gaps)
+        with np.errstate(over="ignore"):  # of values near the largest number
+            if self.warp is None:
+                return self.scale * gaps
+            return self.scale * self.warp.shift * np.exp(-(self.offset + self.scale * start)) * self.bent(gaps)
+
+    def bent(self, gaps: Array) -> Array:
+        """Return gains in units of the slope dy/du at the start, wherever that is; of the same shape."""
+        return gaps if self.warp is None else -np.expm1(-self.scale * gaps) / self.scale
 
     def gap(self, start: float, gain: float) -> float:
         """Return the u − start from which on y gains that much; ∞ where it never does."""

@@ -1,6 +1,5 @@
 """Rule ExpectedRegret: stop when the model expects that no continuation can gain ε on average."""
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -59,14 +58,16 @@ class ExpectedRegret(Rule):
         means = [posterior.mean_std(snapshot.data.points)[0] for posterior in snapshot.model.posteriors]
         incumbent = int(np.argmax(np.mean(means, axis=0)))
         trial, rng = snapshot.data.points[[incumbent]], path_rng(snapshot)
-        regrets, bound, margin = np.zeros(0), math.inf, math.inf
-        for total in _TOTALS:
+        regrets = path_regrets(snapshot, trial, _TOTALS[0], self.tolerance, rng, _N_STARTS)[0]
+        drawn = summed_up(regrets, self.tolerance)
+        for total in _TOTALS[1:]:
+            if drawn.expected.value - _SURE * drawn.expected.error > self.tolerance:
+                break
             more = path_regrets(snapshot, trial, total - regrets.size, self.tolerance, rng, _N_STARTS)[0]
             regrets = np.concatenate([regrets, more])
-            margin = _SURE * float(np.std(regrets, ddof=1)) / math.sqrt(regrets.size)
-            bound = float(np.mean(regrets)) + margin
-            if bound - 2.0 * margin > self.tolerance:
-                break
+            drawn = summed_up(regrets, self.tolerance)
+        margin = _SURE * drawn.expected.error
+        bound = drawn.expected.value + margin
         terms = {"margin": margin, "n_paths": regrets.size}
         reason = verdict(bound, self.tolerance, "the expected regret")
         return self._certificate(
@@ -74,5 +75,5 @@ class ExpectedRegret(Rule):
             Estimate(bound, incumbent, snapshot.model.maximizers[0].how, terms, reason),
             gap_beside(snapshot, self.delta, self.tolerance, incumbent),
             guarantee="heuristic",
-            drawn=summed_up(regrets, self.tolerance),
+            drawn=drawn,
         )

@@ -91,12 +91,13 @@ def summed_up(regrets: Array, epsilon: float) -> FromPaths:
         regrets: In the objective's units, shape (n,).
         epsilon: ε in the objective's units.
     """
-    # A power of two, which changes no digit: the squares of large values would overflow.
-    unit = math.ldexp(1.0, math.frexp(float(np.max(np.abs(regrets))))[1] - 1)
+    # A power of two, which changes no digit: sums and squares of large values would overflow.
+    regrets = np.minimum(regrets, np.finfo(np.float64).max)
+    unit = math.ldexp(1.0, math.frexp(float(np.max(regrets)))[1] - 1)
     error = float(np.std(regrets / unit)) * unit / math.sqrt(max(regrets.size - 1, 1))
     return FromPaths(
         ProbabilityLeft(probability=float(np.mean(regrets > epsilon)), n_paths=regrets.size),
-        MeanRegret(value=float(np.mean(regrets)), error=error, n_paths=regrets.size),
+        MeanRegret(value=float(np.mean(regrets / unit)) * unit, error=error, n_paths=regrets.size),
     )
 
 
