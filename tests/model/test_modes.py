@@ -17,6 +17,8 @@ from regretstop.model import Embedding, GaussianProcess, HyperparameterDensity, 
 from regretstop.model._hyperparameters import HyperparameterEstimator, TrainingData, last_checkpoint
 from tests.histories import INFINITE, random_history
 
+pytest.importorskip("optuna")  # in whose words real histories are kept
+
 # By history and number of observations: θ of the best of 30 random starts.
 BEST = json.loads((Path(__file__).parents[1] / "data" / "modes.json").read_text())
 TOLERANCE = 0.1
