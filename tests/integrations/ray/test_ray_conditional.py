@@ -14,6 +14,7 @@ from regretstop_ray._record import record_of
 
 from regretstop import Categorical, Float, Int
 from regretstop.spaces import sobol_points
+from tests.integrations.ray import forms
 from tests.integrations.ray.test_ray_complaints import over
 from tests.integrations.ray.test_ray_experiments import experiment
 from tests.integrations.ray.test_ray_search import run
@@ -48,7 +49,7 @@ def value(config):
 
 
 def report(config):
-    tune.report({"loss": value(config)})
+    forms.report({"loss": value(config)})
 
 
 def sampled(space, n):
@@ -309,7 +310,7 @@ def hidden():
 
 
 def report_hidden(config):
-    tune.report({"loss": (config["part"]["x"] - 0.3) ** 2 + 0.1 * (config["part"]["of"].__name__ == "Other")})
+    forms.report({"loss": (config["part"]["x"] - 0.3) ** 2 + 0.1 * (config["part"]["of"].__name__ == "Other")})
 
 
 @pytest.mark.usefixtures("cluster")
