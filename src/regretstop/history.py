@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from regretstop.array import Array
 from regretstop.spaces import SAME_POINT, Space
 
-# So much better than the best possible value is rounding, as of a mean of ones.
-_ROUNDING = 1e-9
+# So much better than the best possible value is rounding, as of a mean of ones: relative to that value, or to 1.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)

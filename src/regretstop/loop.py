@@ -67,7 +67,7 @@ def minimize(
         The result; `result.certificate` says whether and why it stopped.
 
     Raises:
-        ValueError: If max_trials is below 1, or no evaluation gave a finite value.
+        ValueError: If max_trials is below 1, no evaluation gave a finite value, or one is better than best_possible.
     """
     check_at_least("max_trials", max_trials, 1)
     rule = resolve_rule(None, None, rule)

@@ -31,31 +31,36 @@ class RegretLevels:
         units: Of the model.
         pivot: v, about f(x̂), standardised.
         near: The regret at whose level the tangent touches at v, in the objective's units.
-        weight: κ; 1 without a warp.
+        excess: κ − 1, which may be far below the digits of κ; 0 without a warp.
     """
 
     units: Units
     pivot: float
     near: float
-    weight: float
+    excess: float
+
+    @property
+    def weight(self) -> float:
+        """κ."""
+        return 1.0 + self.excess
 
     @classmethod
     def at(cls, units: Units, pivot: float, regret: float) -> "RegretLevels":
         """Return the levels that are the sharpest near a regret."""
         room = units.room(pivot)
         near = min(regret, _MOST_ROOM * room)
-        return cls(units, pivot, near, 1.0 if math.isinf(room) else room / (room - near))
+        return cls(units, pivot, near, 0.0 if units.warp is None else near / (room - near))
 
     def level(self, regret: float) -> float:
         """Return the level of a regret in the objective's units."""
-        if self.weight == 1.0:
+        if self.units.warp is None:
             return regret / self.units.scale
-        bend = math.log(self.weight) + (self.weight - 1.0) * math.log(regret / self.near)
+        bend = math.log1p(self.excess) + self.excess * math.log(regret / self.near)
         return bend / self.units.scale
 
     def regret(self, level: float) -> float:
         """Return the regret of a level, in the objective's units."""
-        if self.weight == 1.0:
+        if self.units.warp is None:
             return level * self.units.scale
-        exponent = (level * self.units.scale - math.log(self.weight)) / (self.weight - 1.0)
+        exponent = (level * self.units.scale - math.log1p(self.excess)) / self.excess
         return self.near * math.exp(exponent) if exponent < _MOST_EXPONENT else math.inf

@@ -108,10 +108,10 @@ class GaussianProcess:
         if self._treatment == "fixed" or self._noise_std not in ("learned", 0.0):
             return None
         data = TrainingData(points, values, Embedding(categories)).first(warp_checkpoint(len(values)))
-        key = best, data.digest()
-        if self._warped is None or self._warped[0] != key:
-            self._warped = key, choose_warp(self._kernel, self._noise_std, data, best)
-        return self._warped[1]
+        key, found = (best, data.digest()), self._warped
+        if found is None or found[0] != key:  # another thread may write there, too
+            found = self._warped = key, choose_warp(self._kernel, self._noise_std, data, best)
+        return found[1]
 
     def fit(self, points: Array, values: Array, *, categories: NDArray[np.intp], sign: float) -> Fit:
         """Return the posterior given encoded points, shape (n, d), and values of the maximised objective, shape (n,).

@@ -11,7 +11,8 @@ from regretstop.array import Array
 class LogWarp:
     """z = −log(1 + (b − y)/c) of values y ≤ b of a maximised objective, which is 0 at the best possible value.
 
-    The nearer values are to b, the more a difference of them counts; for c → ∞ all count alike.
+    The nearer values are to b, the more a difference of them counts; for c → ∞ all count alike. What rounding has put
+    beyond b counts as b.
 
     Attributes:
         best: b, in the objective's units.
@@ -22,9 +23,9 @@ class LogWarp:
     shift: float
 
     def __call__(self, values: Array) -> Array:
-        """Return z of values below best + shift, of the same shape."""
-        return -np.log1p((self.best - values) / self.shift)
+        """Return z, of the same shape."""
+        return -np.log1p(np.maximum(self.best - values, 0.0) / self.shift)
 
     def log_slopes(self, values: Array) -> Array:
         """Return log dz/dy at values, of the same shape."""
-        return -np.log(self.shift + (self.best - values))
+        return -np.log(self.shift + np.maximum(self.best - values, 0.0))

@@ -81,7 +81,7 @@ def ceiling_of(snapshot: Snapshot, trial: int, risk: float, epsilon: float) -> C
 
 def under_ceiling(bound: float, epsilon: float) -> str:
     """Return the reason of a certificate whose bound is what is left up to the best possible value."""
-    return f"{verdict(bound, epsilon)}: more than the best possible value cannot be"
+    return f"{verdict(bound, epsilon)}: nothing can be better than the best possible value"
 
 
 def _at(snapshot: Snapshot, trial: int) -> tuple[Array, Array]:

@@ -13,11 +13,12 @@ from regretstop.gap import CountedGap, gap_beside
 from regretstop.history import Observation
 from regretstop.prose import apart
 from regretstop.rules._base import Rule
+from regretstop.rules._ceiling import ceiling_of
 from regretstop.rules._evaluations import Evaluations
 from regretstop.rules._remaining import expected_regret
 from regretstop.schedule import EVERY_OBSERVATION, Schedule
 from regretstop.snapshot import Snapshot
-from regretstop.statement import GapClaim, Measure, Statement
+from regretstop.statement import Measure, Statement
 
 
 @dataclass(frozen=True)
@@ -203,13 +204,8 @@ def with_what_is_known(rule: Rule, certificate: Certificate, look: Callable[[], 
         regret = expected_regret(snapshot, trial, scale, found, None)
     except np.linalg.LinAlgError:  # what rounding leaves undecided is not said
         return certificate
-    claim = certificate.gap
-    if found is not None:
-        claim = GapClaim(
-            bound=found.bound,
-            guarantee=snapshot.model.guarantee,
-            incumbent=int(snapshot.data.numbers[found.incumbent]),
-        )
+    ceiling = ceiling_of(snapshot, trial, certificate.delta, scale)
+    claim = certificate.gap if rule.claims else ceiling.gap(snapshot, found)
     how = "counted" if isinstance(found, CountedGap) else None if found is None else found.how
     return replace(
         certificate,
@@ -217,5 +213,5 @@ def with_what_is_known(rule: Rule, certificate: Certificate, look: Callable[[], 
         gap=claim,
         model=snapshot.model.report(),
         noise=snapshot.noise_at(trial),
-        expected_regret=regret,
+        expected_regret=None if regret is None else ceiling.lowered_regret(regret),
     )
