@@ -3,7 +3,7 @@
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
-from regretstop.statement import Forecast, Guarantee, ProbabilityLeft, Statement
+from regretstop.statement import Forecast, Guarantee, MeanRegret, ProbabilityLeft, Statement
 
 _QUANTITY = {
     "regret": "the regret of",
@@ -176,9 +176,13 @@ def _left(certificate: Statement, epsilon: str) -> list[str]:
     left = certificate.left
     if left is None:
         return []
-    how = "by the local maxima that are expected" if left.n_paths is None else f"({left.n_paths} posterior paths)"
-    said = f"{_probability(left)}{',' if left.n_paths is None else ''} {how}"
+    how = f", by {_counted_by(left)}" if left.n_paths is None else f" ({left.n_paths} posterior paths)"
+    said = f"{_probability(left)}{how}"
     return [f"Estimated probability that something better by more than {epsilon} remains: {said}."]
+
+
+def _counted_by(what: ProbabilityLeft | MeanRegret) -> str:
+    return "the best possible value" if what.by_ceiling else "the local maxima that are expected"
 
 
 def _probability(left: ProbabilityLeft) -> str:
@@ -195,7 +199,7 @@ def _expected(certificate: Statement) -> list[str]:
         return []
     said = "Expected regret, the most that going on can gain on average:"
     if expected.n_paths is None:
-        return [f"{said} about {expected.value:.2g}, by the local maxima that are expected."]
+        return [f"{said} about {expected.value:.2g}, by {_counted_by(expected)}."]
     return [f"{said} {expected.value:.2g} ± {expected.error:.1g} ({expected.n_paths} posterior paths)."]
 
 

@@ -76,6 +76,8 @@ def test_with_noise_it_is_what_is_left_above_the_lower_confidence_bound() -> Non
     assert certificate.guarantee == "theorem"
     assert certificate.left is not None
     assert certificate.left.probability == pytest.approx(norm.cdf((best - 0.3 - mean) / std))
+    assert ", by the best possible value." in str(certificate)
+    assert Certificate.from_dict(certificate.to_dict()) == certificate
     assert certificate.expected_regret is not None
     assert certificate.expected_regret.value <= best - mean + 1e-12
     assert "what is left up to the best possible value that you declared" in str(certificate)

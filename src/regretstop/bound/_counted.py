@@ -61,6 +61,8 @@ def count_left(
     log_share: float,
     epsilon: float,
     gain: Callable[[Array], Array] = np.asarray,
+    *,
+    decides: bool = True,
 ) -> Left:
     """Return the level above which at most δ is left, and how much is left above ε.
 
@@ -70,19 +72,21 @@ def count_left(
         log_share: Log of this count's part of that.
         epsilon: In their units. A bound is not looked for below a fifth of it.
         gain: Returns what levels are to gain, both of shape (l,).
+        decides: Whether it matters on which side of ε the bound is. Where ε is a guess of the bound it does not, and a
+            count that is as exact as one far from δ will do.
     """
     log_risk = math.log(_COUNTING * delta / 2) + log_share  # of two counts at most
     epsilon = min(epsilon, _HIGHEST * max(each.prior_std for each in maxima))
     # Many posteriors are asked about one level, ε. One is asked for the level, wherever it is.
-    likely = epsilon if len(maxima) > 1 else likely_level(maxima, delta, epsilon)
+    likely = epsilon if len(maxima) > 1 or not decides else likely_level(maxima, delta, epsilon)
     levels = [likely, epsilon] if epsilon != likely < math.inf else [epsilon]
-    is_far = not epsilon / _IS_FAR <= levels[0] <= epsilon * _IS_FAR
+    is_far = not decides or not epsilon / _IS_FAR <= levels[0] <= epsilon * _IS_FAR
     n_replicates = _replicates(maxima, _FAR if is_far else _NEAR)
     while True:
         counts = _Counts([each.sample(levels, n_replicates) for each in maxima])
         likely = _level_with(counts.mean, delta, levels[0], _ROUGH)
         bound = _level_with(partial(counts.upper, log_risk=log_risk), (1.0 - _COUNTING) * delta, levels[0])
-        if not likely < epsilon <= bound or n_replicates >= _replicates(maxima, _NEAR) * _MORE:
+        if not decides or not likely < epsilon <= bound or n_replicates >= _replicates(maxima, _NEAR) * _MORE:
             break
         levels, n_replicates = [likely, epsilon], _replicates(maxima, _NEAR) * _MORE
     above, error, _ = mean_of_capped(counts.at(np.array([epsilon])))

@@ -81,7 +81,7 @@ def counted_gap(snapshot: Snapshot, delta: float, epsilon: float, incumbent: int
         asked = epsilon if units.warp is None else _likely_regret(snapshot, incumbent, delta, epsilon)
         levels = RegretLevels.at(units, pivot, asked)
         ways = [
-            count_left(maxima, delta, log_share, levels.level(asked), units.bent)
+            count_left(maxima, delta, log_share, levels.level(asked), units.bent, decides=asked == epsilon)
             for maxima in _ways(snapshot, incumbent, levels)
         ]
         found = min(ways, key=lambda left: left.bound)

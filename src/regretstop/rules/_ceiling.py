@@ -44,11 +44,13 @@ class Ceiling:
 
     def lowered_left(self, left: ProbabilityLeft) -> ProbabilityLeft:
         """Return the probability left, no larger than the limit."""
-        return replace(left, probability=self.left) if self.left < left.probability else left
+        is_lower = self.left < left.probability
+        return replace(left, probability=self.left, n_paths=None, by_ceiling=True) if is_lower else left
 
     def lowered_regret(self, regret: MeanRegret) -> MeanRegret:
         """Return the expected regret, no larger than the limit."""
-        return replace(regret, value=self.mean, error=0.0) if self.mean < regret.value else regret
+        is_lower = self.mean < regret.value
+        return replace(regret, value=self.mean, error=0.0, n_paths=None, by_ceiling=True) if is_lower else regret
 
 
 def ceiling_of(snapshot: Snapshot, trial: int, risk: float, epsilon: float) -> Ceiling:

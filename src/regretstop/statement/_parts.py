@@ -88,10 +88,13 @@ class ProbabilityLeft:
         probability: The estimate.
         n_paths: From how many draws of the model; None where local maxima were counted, whose expected number it is, or
             1 if that is more: an upper bound.
+        by_ceiling: Whether it is the probability that the incumbent is worse than the best possible value by more than
+            ε, where that is less.
     """
 
     probability: float
     n_paths: int | None
+    by_ceiling: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,11 +108,14 @@ class MeanRegret:
         error: Its standard error.
         n_paths: From how many draws of the model; None where local maxima were counted: an estimate of an
             upper bound.
+        by_ceiling: Whether it is how much worse than the best possible value the incumbent is on average, where that is
+            less.
     """
 
     value: float
     error: float
     n_paths: int | None
+    by_ceiling: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
