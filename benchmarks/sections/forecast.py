@@ -18,6 +18,7 @@ from regretstop.statement._forecast import LEVEL, SIGHT, forecast_from
 _POINTS = {"GPUCB": "default points", "TPE": "points of TPE"}
 _PROMISED = (70, 90)
 _EARLY = 20
+_LOOKED_AT = (1,)
 _LEVEL = f"{100 * LEVEL:.0f} %"
 
 
@@ -38,7 +39,7 @@ def section(folder: Path) -> Section | None:
         "odd ones. Every search counts as one. An interval is open above where the stop may well not be in sight, "
         f"which reaches {SIGHT} times as far as the search has come; *not in sight* says that it is not. Left out are "
         "forecasts of which the record does not tell; none of these had failed when it ended. "
-        f"{_whatever_they_are(told)}:",
+        f"{_whatever_they_are(told)}. {_unseen(told)}:",
         shown=_shown(told),
         caption="Left: intervals that held, with Wilson's 95 % intervals, on the band from 70 to 90 %. Right: forecast "
         "and truth of searches that stopped",
@@ -74,6 +75,7 @@ def forecasts(records: Sequence[Record]) -> pd.DataFrame:
                 {
                     "search": search,
                     "problem": record["problem"],
+                    "seed": record["seed"],
                     "points": _POINTS[record["sampler"]],
                     "n": moment.n,
                     "low": said.low,
@@ -98,6 +100,15 @@ def _whatever_they_are(told: pd.DataFrame) -> str:
     """Return the share with what the records do not tell on one side or the other."""
     all_held, none_held = (share_held(told.assign(held=told["held"].fillna(each)))[0] for each in (1.0, 0.0))
     return f"Did all of them hold, it would be {100 * all_held:.0f} %, and {100 * none_held:.0f} % if none did"
+
+
+def _unseen(told: pd.DataFrame) -> str:
+    """Return the share in the searches that were not looked at when it was chosen what the forecast goes by."""
+    share, n = share_held(told[~told["seed"].isin(_LOOKED_AT)])
+    return (
+        f"What it goes by was chosen with a look at seed {', '.join(map(str, _LOOKED_AT))}; in the {n} searches with "
+        f"other odd seeds they held in {100 * share:.0f} %"
+    )
 
 
 def _row(told: pd.DataFrame) -> Record:
