@@ -23,23 +23,13 @@ from regretstop_ray import GPUCBSearch, RegretBoundStopper, certificate_of
 
 from tests.integrations.ray.forms import FailureConfig, RunConfig
 from tests.integrations.ray.objectives import EPSILON, one_report, slow_report, space
+from tests.integrations.ray.restorable import is_restorable
 
 TRAINABLES = {"run": one_report, "restore": one_report, "client": one_report, "nodes": slow_report}
 
 
 def n_ended(trials) -> int:
     return sum(trial.status == "TERMINATED" for trial in trials)
-
-
-def is_restorable(directory: str) -> bool:
-    """Return whether Tune's own files, which another thread writes in place, are whole at the moment."""
-    states = sorted(Path(directory).glob("*/experiment_state-*.json"))
-    try:
-        for of_trial in json.loads(states[-1].read_text())["trial_data"]:
-            json.loads(of_trial[0])
-    except (IndexError, ValueError):
-        return False
-    return any(Path(directory).glob("*/searcher-state-*.pkl"))
 
 
 class KillAfter(tune.Callback):
@@ -51,10 +41,8 @@ class KillAfter(tune.Callback):
         self.process = os.getpid()
 
     def on_step_end(self, iteration, trials, **info) -> None:
-        if os.getpid() == self.process and n_ended(trials) >= self.n:
-            trials[0].storage.syncer.wait()
-            if is_restorable(self.directory):
-                os.kill(os.getpid(), signal.SIGKILL)
+        if os.getpid() == self.process and n_ended(trials) >= self.n and is_restorable(Path(self.directory)):
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
 class RemoveNode(tune.Callback):

@@ -1,0 +1,23 @@
+"""Whether Tune itself can restore an experiment: another thread of it writes its files in place."""
+
+import json
+from pathlib import Path
+
+import ray.cloudpickle as pickle
+
+
+def is_restorable(directory: Path) -> bool:
+    """Return whether the files of the experiment below `directory` are there and whole at the moment."""
+    states = sorted(directory.glob("*/experiment_state-*.json"))
+    searchers = sorted(directory.glob("*/searcher-state-*.pkl"))
+    if not states or not searchers:
+        return False
+    try:
+        for state in states:
+            for of_trial in json.loads(state.read_text())["trial_data"]:
+                json.loads(of_trial[0])
+        for searcher in searchers:
+            pickle.loads(searcher.read_bytes())
+    except (ValueError, EOFError, pickle.UnpicklingError):
+        return False
+    return True
