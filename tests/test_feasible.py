@@ -133,6 +133,105 @@ def test_patience_and_target_wait_for_what_is_feasible():
     assert optimizer.certificate(Target(-0.05)).stop
 
 
+def ask_and_tell(n: int, constraints, *, known: bool = True, **options) -> GPUCB:
+    """Return a search for the top of a hill at (0.7, 0.7), which constraints may forbid."""
+    optimizer = GPUCB(Space({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)}), seed=0, **options)
+    for _ in range(n):
+        params = optimizer.ask(epsilon=0.02)
+        x, y = params["x"], params["y"]
+        values = constraints(x, y)
+        told = {"constraints": values} if known else {"feasible": max(values) <= 0.0}
+        optimizer.tell(params, -((x - 0.7) ** 2) - (y - 0.7) ** 2, **told)
+    return optimizer
+
+
+def below_the_hill(x: float, y: float) -> list[float]:
+    """Allow a triangle: of it (0.5, 0.5) is nearest to the top, with the value −0.08."""
+    return [x + y - 1.0]
+
+
+def test_what_is_surely_forbidden_leaves_the_bound():
+    certificate = ask_and_tell(30, below_the_hill).certificate(UCBbr(0.02))
+    assert certificate.bound < 0.02
+    assert certificate.incumbent_value == pytest.approx(-0.08, abs=0.02)
+    assert (certificate.model.n_constraints, certificate.guarantee) == (1, "model")
+    said = " ".join(str(certificate).split())
+    assert "given the fitted models of objective and the constraint" in said
+    assert "the feasible optimum is at most" in said
+    # Without the values of the constraint the top of the hill is better by 0.08.
+    unmodelled = ask_and_tell(30, below_the_hill, known=False).certificate(UCBbr(0.02))
+    assert unmodelled.bound >= 0.08 - 1e-3
+    assert unmodelled.model.n_constraints == 0
+
+
+def test_several_constraints_are_modelled_together():
+    def corner(x: float, y: float) -> list[float]:
+        return [x - 0.4, y - 0.6, -1.0]
+
+    certificate = ask_and_tell(25, corner).certificate(UCBbr(0.02))
+    assert certificate.bound < 0.02
+    assert certificate.incumbent_value == pytest.approx(-0.1, abs=0.02)
+    assert certificate.model.n_constraints == 2  # the third was never violated
+    assert "given the fitted models of objective and 2 constraints" in str(certificate)
+
+
+def test_the_search_stays_where_it_is_allowed_and_finds_the_way_there():
+    """Allowed is a disk of 2.5 % of the square, where no initial point lies; its best point is at the edge."""
+
+    def small(x: float, y: float) -> list[float]:
+        return [(x - 0.85) ** 2 + (y - 0.15) ** 2 - 0.008]
+
+    found = ask_and_tell(30, small)
+    assert not any(o.feasible for o in found.history[:5])
+    center = np.array([0.85, 0.15])
+    best = center + math.sqrt(0.008) * (0.7 - center) / np.linalg.norm(0.7 - center)
+    certificate = found.certificate(UCBbr(0.02))
+    assert certificate.incumbent_value == pytest.approx(-float(np.sum((best - 0.7) ** 2)), abs=0.02)
+    assert not any(o.feasible for o in ask_and_tell(30, small, known=False).history)
+
+
+@pytest.mark.parametrize("beta", ["calibrated", "theory", "matched", 4.0])
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_constraints_that_were_met_everywhere_change_nothing(rule: Rule, beta):
+    plain, met = (ask_and_tell(9, lambda x, y, c=c: c, beta=beta) for c in ([-1.0], [-2.0, 0.0]))
+    assert [o.params for o in plain.history] == [o.params for o in met.history]
+    assert plain.certificate(rule) == met.certificate(rule)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_every_rule_speaks_where_constraints_are_modelled(rule: Rule):
+    certificate = ask_and_tell(12, below_the_hill).certificate(rule)
+    feasible = [o.feasible for o in ask_and_tell(12, below_the_hill).history]
+    assert all(said.incumbent is None or feasible[said.incumbent] for said in certificate.said)
+    assert Certificate.from_dict(json.loads(json.dumps(certificate.to_dict()))) == certificate
+
+
+def test_samples_of_the_hyperparameters_have_a_lagrangian_each():
+    surrogate = GaussianProcess(hyperparameters="posterior", n_samples=4)
+    certificate = ask_and_tell(14, below_the_hill, surrogate=surrogate).certificate(UCBbr(0.05))
+    assert certificate.model.n_constraints == 1
+    assert certificate.bound < 0.5
+
+
+def test_a_constraint_that_is_no_number_is_reported():
+    optimizer = GPUCB(LINE, seed=0)
+    with pytest.raises(ValueError, match=r"constraints must not be NaN, got \(1.0, nan\)"):
+        optimizer.tell({"x": 0.5}, 1.0, constraints=[1.0, math.nan])
+    with pytest.raises(ValueError, match="constraints"):
+        optimizer.tell({"x": 0.5}, 1.0, constraints=["no"])
+    assert optimizer.history == ()
+
+
+def test_constraints_of_some_evaluations_only_and_infinite_ones_are_no_obstacle():
+    optimizer = GPUCB(LINE, seed=0)
+    for i, x in enumerate(np.linspace(0.0, 1.0, 15)):
+        known = None if i % 5 == 4 else [math.inf if x > 0.9 else x - 0.5] + [0.0] * (i == 0)
+        optimizer.tell({"x": float(x)}, float(x), constraints=known)
+    assert [o.feasible for o in optimizer.history][:8] == [True] * 8
+    certificate = optimizer.certificate(OptimalityGap(1e-9))
+    assert optimizer.history[certificate.incumbent].feasible
+
+
 def test_a_history_that_changes_its_mind_is_read_again():
     optimizer = GPUCB(LINE, seed=0)
     history = [Observation({"x": i / 11}, float(i), i) for i in range(12)]

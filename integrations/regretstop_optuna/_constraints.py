@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from optuna.study import Study
 from optuna.trial import FrozenTrial
@@ -16,15 +15,21 @@ ConstraintsFunc = Callable[[FrozenTrial], Sequence[float]]
 _KEY = "constraints"
 
 
+def constraints_of(trial: FrozenTrial) -> tuple[float, ...] | None:
+    """Return the values of the trial's constraints, those with a name in the order of the names; None without any."""
+    attributes = trial.system_attrs
+    named = [attributes[key] for key in sorted(attributes) if key.startswith(f"{_KEY}:")]
+    values = (*(attributes.get(_KEY) or ()), *named)
+    return tuple(map(float, values)) if values else None
+
+
 def is_feasible(trial: FrozenTrial) -> bool:
     """Return whether no constraint of the trial is violated: Optuna's are met where they are at most 0.
 
     A trial without constraints is feasible, as for Optuna; one whose constraints could not be computed is not.
     """
-    attributes = trial.system_attrs
-    named: list[Any] = [value for key, value in attributes.items() if key.startswith(f"{_KEY}:")]
-    listed: Sequence[Any] | None = attributes.get(_KEY, ())
-    return listed is not None and all(value <= 0.0 for value in (*listed, *named))
+    could_be_computed = trial.system_attrs.get(_KEY, ()) is not None
+    return could_be_computed and all(value <= 0.0 for value in constraints_of(trial) or ())
 
 
 def store_constraints(study: Study, trial: FrozenTrial, function: ConstraintsFunc) -> None:

@@ -10,7 +10,7 @@ from optuna.trial import FrozenTrial, TrialState
 from regretstop import Observation
 from regretstop.rules import standard_error
 from regretstop_optuna._attributes import SCORES, point_of
-from regretstop_optuna._constraints import is_feasible
+from regretstop_optuna._constraints import constraints_of, is_feasible
 from regretstop_optuna._space import Distributions, is_single
 
 # A trial that has been running for this many times as long as the longest completed one, and this
@@ -32,7 +32,9 @@ def observation_of(trial: FrozenTrial) -> Observation:
         value = None
     scores = trial.system_attrs.get(SCORES)
     error = None if scores is None else standard_error(scores)
-    return Observation(trial.params, value, trial.number, ended or 0.0, span, error, is_feasible(trial))
+    return Observation(
+        trial.params, value, trial.number, ended or 0.0, span, error, is_feasible(trial), constraints_of(trial)
+    )
 
 
 def has_value(trial: FrozenTrial) -> bool:

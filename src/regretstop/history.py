@@ -35,6 +35,8 @@ class Observation:
         standard_error: Of the value; NaN where it was to be estimated and could not be, None where nothing is known.
         feasible: Whether it met the constraints of the search. The value of one that did not tells of the objective as
             any other does, but it is never certified.
+        constraints: Values of the constraints, each met where it is at most 0; None where they are not known. Where
+            some were not met they are modelled, and say where the feasible optimum cannot be.
     """
 
     params: Mapping[str, Any]
@@ -44,6 +46,7 @@ class Observation:
     span: tuple[float, float] | None = field(default=None, compare=False)
     standard_error: float | None = field(default=None, compare=False)
     feasible: bool = True
+    constraints: tuple[float, ...] | None = None
 
     @property
     def seconds(self) -> float:
@@ -53,7 +56,8 @@ class Observation:
     def same_as(self, other: "Observation") -> bool:
         """Return whether the two agree; NaN agrees with NaN, and values that cannot be compared do not."""
         values_agree = self.value == other.value or (self.value != self.value and other.value != other.value)
-        places_agree = (self.number, self.ended, self.feasible) == (other.number, other.ended, other.feasible)
+        mine = self.number, self.ended, self.feasible, self.constraints
+        places_agree = mine == (other.number, other.ended, other.feasible, other.constraints)
         return places_agree and values_agree and same_params(self.params, other.params)
 
 
@@ -83,6 +87,7 @@ class EncodedHistory:
         numbers: Trial numbers, shape (n,).
         inside: Which of the points lie in the space, shape (n,).
         feasible: Which of the evaluations met the constraints, shape (n,).
+        constraints: Values of the constraints, shape (n, k); NaN where they are not known.
         ended: Grows in the order in which the evaluations ended, shape (n,).
         n_excluded: Observations that are not among these.
         seconds: How long the evaluations took, shape (n,); NaN where that is not known.
@@ -93,6 +98,7 @@ class EncodedHistory:
     numbers: NDArray[np.intp]
     inside: NDArray[np.bool_]
     feasible: NDArray[np.bool_]
+    constraints: Array
     ended: Array
     n_excluded: int
     seconds: Array
@@ -108,6 +114,7 @@ class EncodedHistory:
             numbers=self.numbers[chosen],
             inside=self.inside[chosen],
             feasible=self.feasible[chosen],
+            constraints=self.constraints[chosen],
             ended=self.ended[chosen],
             n_excluded=self.n_excluded,
             seconds=self.seconds[chosen],
@@ -116,7 +123,10 @@ class EncodedHistory:
     def fits_as(self, other: "EncodedHistory") -> bool:
         """Return whether the two are the same observations."""
         mine = self.points, self.values, self.numbers, self.feasible
-        return all(map(np.array_equal, mine, (other.points, other.values, other.numbers, other.feasible)))
+        its = other.points, other.values, other.numbers, other.feasible
+        return all(map(np.array_equal, mine, its)) and np.array_equal(
+            self.constraints, other.constraints, equal_nan=True
+        )
 
     def best_of_all(self, space: Space) -> int | None:
         """Return the index, among the observations in the space, of the best feasible one if every point was evaluated.
@@ -166,6 +176,7 @@ class HistoryEncoder:
             numbers=np.array([o.number for o in fitted], dtype=np.intp),
             inside=self._space.inside(self._points),
             feasible=np.array([o.feasible for o in fitted], dtype=np.bool_),
+            constraints=_constraints_of(fitted),
             ended=np.array([o.ended for o in fitted], dtype=np.float64),
             n_excluded=len(history) - len(fitted),
             seconds=np.array([o.seconds for o in fitted], dtype=np.float64),
@@ -179,6 +190,15 @@ class HistoryEncoder:
             return self._space.encode(observation.params)
         except ValueError:  # a point of another space: recorded, not modelled
             return None
+
+
+def _constraints_of(observations: Sequence[Observation]) -> Array:
+    """Return the values of the constraints, NaN of an observation that has not the usual number of them."""
+    known = [o.constraints for o in observations if o.constraints is not None]
+    k = max(map(len, known), default=0)
+    unknown = (math.nan,) * k
+    rows = [o.constraints if o.constraints is not None and len(o.constraints) == k else unknown for o in observations]
+    return np.array(rows, dtype=np.float64).reshape(len(observations), k)
 
 
 class History:
@@ -239,7 +259,14 @@ class History:
         """Record that a point is being evaluated from now on."""
         self._pending.append((params, time.time()))
 
-    def end(self, params: Mapping[str, Any], value: float | None, *, feasible: bool = True) -> None:
+    def end(
+        self,
+        params: Mapping[str, Any],
+        value: float | None,
+        *,
+        feasible: bool = True,
+        constraints: tuple[float, ...] | None = None,
+    ) -> None:
         """Record an evaluation, whether or not it was known to be under way."""
         span: tuple[float, float] | None = None
         for i, (pending, started) in enumerate(self._pending):
@@ -249,7 +276,9 @@ class History:
                 break
         ended = self._observations[-1].ended if self._observations else 0.0
         number = len(self._observations)
-        self._observations.append(Observation(params, value, number, ended, span, feasible=feasible))
+        self._observations.append(
+            Observation(params, value, number, ended, span, feasible=feasible, constraints=constraints)
+        )
         self._encoded = None
 
     def replace(self, observations: Sequence[Observation], pending: Sequence[Mapping[str, Any]]) -> None:

@@ -12,7 +12,7 @@ from regretstop.array import Array
 from regretstop.certificate import Certificate
 from regretstop.checks import as_float, check_between
 from regretstop.history import EncodedHistory, History, Observation
-from regretstop.model import GaussianProcess, LogWarp, Surrogate, all_equal, plateau_of
+from regretstop.model import Drawable, GaussianProcess, LogWarp, Surrogate, all_equal, constraints_of, plateau_of
 from regretstop.propose import check_search, initial_point, lacking, next_point
 from regretstop.rules import Rule, certify
 from regretstop.schedule import EVERY_OBSERVATION, Due, Schedule
@@ -147,7 +147,14 @@ class GPUCB:
         self._history.begin(params)
         return params
 
-    def tell(self, params: Mapping[str, Any], value: float | None, *, feasible: bool = True) -> None:
+    def tell(
+        self,
+        params: Mapping[str, Any],
+        value: float | None,
+        *,
+        feasible: bool = True,
+        constraints: Sequence[float] | None = None,
+    ) -> None:
         """Record an evaluation of any point, asked for or not.
 
         Args:
@@ -156,12 +163,18 @@ class GPUCB:
             value: The observed value. None, NaN and infinities are recorded and left out of the fit (see
                 Observation).
             feasible: Whether the constraints of the search were met: if not, the value is fitted, and never certified.
+            constraints: Values of the constraints, each met where it is at most 0. Where some were not, they are
+                modelled: points that are feasible are preferred, and what is surely infeasible leaves the bound.
 
         Raises:
-            ValueError: If the value is neither None nor a number.
+            ValueError: If the value is neither None nor a number, or a constraint is no number or NaN.
         """
         number = None if value is None else as_float("value", value)
-        self._history.end(dict(params), number, feasible=bool(feasible))
+        known = None if constraints is None else tuple(as_float("constraints", each) for each in constraints)
+        if known is not None and any(map(math.isnan, known)):
+            raise ValueError(f"constraints must not be NaN, got {known!r}")
+        met = feasible and (known is None or all(each <= 0.0 for each in known))
+        self._history.end(dict(params), number, feasible=bool(met), constraints=known)
 
     def replace_history(self, observations: Sequence[Observation], pending: Sequence[Mapping[str, Any]] = ()) -> None:
         """Take over the history that a framework holds.
@@ -318,6 +331,9 @@ class GPUCB:
         fit = self._surrogate.fit(data.points, values, categories=categories, sign=self._sign)
         fit = replace(fit, data=replace(fit.data, warp=warp))
         model = SearchModel.of(fit, self.space, data.points[data.inside], self._seed)
+        if isinstance(model.chooser.posterior, Drawable):
+            constraints = constraints_of(data.points, data.constraints, categories)
+            model = replace(model, constraints=constraints, found=bool(np.any(data.inside & data.feasible)))
         if data is self._history.encoded:
             self._model = data, model
         return model
@@ -327,6 +343,8 @@ class GPUCB:
     ) -> Array:
         needs_all = self._beta == "matched" or exceedance is not None
         model = self._fit(data).keeping_away(failed, unvalued, all_posteriors=needs_all)
+        if self._beta not in ("theory", "matched"):  # whose points are those of a proof about the whole space
+            model = model.relaxed
         repeats = model.has_noise and not repeats_agree(data.points, data.values)
         n_ended, n_pending = self._history.n_observations, self._history.n_pending
         if exceedance is not None and (n_ended + n_pending) % 2:

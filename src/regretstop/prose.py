@@ -132,6 +132,8 @@ def _statement(certificate: Statement) -> list[str]:
     optimum, feasible = "the optimum", "the optimum"
     if certificate.data.n_infeasible:
         optimum, feasible = "the optimum of the whole space, so the feasible one too,", "the feasible optimum"
+    if _n_constraints(certificate):
+        optimum = feasible
     claim = f"{optimum} is at most {rounded_up(certificate.bound)} better than"
     if certificate.maximum == "declared" and certificate.noise is not None and certificate.noise.noise_std == 0.0:
         return [f"Given the best possible value and that there is no noise, as you declared, {claim} {trial}."]
@@ -239,8 +241,16 @@ def _gap_statement(certificate: Statement) -> str:
     )
 
 
+def _n_constraints(certificate: Statement) -> int:
+    return 0 if certificate.model is None else certificate.model.n_constraints
+
+
 def _assumption(certificate: Statement, guarantee: Guarantee) -> str:
     noise, model, assumption = certificate.noise, certificate.model, _ASSUMPTION[guarantee]
+    k = _n_constraints(certificate)
+    if guarantee == "model" and k:
+        others = "the constraint" if k == 1 else f"{k} constraints"
+        assumption = f"given the fitted models of objective and {others} (hyperparameters estimated from the data)"
     if guarantee == "model" and certificate.maximum == "counted" and model is not None and model.sampling == "HMC":
         assumption = f"given the model, in the mean over {model.n_samples} samples of its hyperparameters"
     if noise is None or not noise.jitter_std > 0.0:

@@ -41,35 +41,42 @@ class FittedModel:
         guarantee: "theorem" where kernel and noise were declared, "model" where they were estimated.
         posteriors: One per hyperparameter sample; none where nothing is fitted.
         maximizers: Of an acquisition, for each posterior, in the same order.
+        relaxed: The same of what is no less than the objective wherever the constraints are met: of Lagrangians, or the
+            maximizers themselves where no constraint was modelled.
         scale: One standardised unit, in the objective's units, or in those of warped values.
         offset: What is 0 in standardised units, in the same units and maximised.
         warp: What was applied to the values first; None for none.
         sampling: How the hyperparameter samples came about; None where there are none.
         check: How well earlier values were predicted before they were seen; None where that was not checked.
+        n_constraints: How many constraints were modelled.
     """
 
     guarantee: Literal["theorem", "model"]
     posteriors: tuple[Posterior, ...] = ()
     maximizers: tuple[Maximizer, ...] = ()
+    relaxed: tuple[Maximizer, ...] = ()
     scale: float = 1.0
     offset: float = 0.0
     warp: LogWarp | None = None
     sampling: SamplingReport | None = None
     check: ModelCheck | None = None
+    n_constraints: int = 0
 
     @classmethod
     def of(cls, model: SearchModel, guarantee: Literal["theorem", "model"]) -> "FittedModel":
         """Return what a rule sees of a fit with its searches."""
         fit = model.fit
         return cls(
-            guarantee=guarantee,
+            guarantee="model" if model.constraints else guarantee,
             posteriors=fit.posteriors,
             maximizers=model.maximizers,
+            relaxed=model.relaxed.maximizers,
             scale=fit.data.scale,
             offset=fit.data.offset,
             warp=fit.data.warp,
             sampling=fit.sampling,
             check=fit.check,
+            n_constraints=len(model.constraints),
         )
 
     @property
@@ -84,7 +91,8 @@ class FittedModel:
 
     def among(self, maximizers: tuple[Maximizer, ...]) -> "FittedModel":
         """Return the model with other maximizers, and the posteriors that are theirs."""
-        return replace(self, maximizers=maximizers, posteriors=tuple(each.posterior for each in maximizers))
+        posteriors = tuple(each.posterior for each in maximizers)
+        return replace(self, posteriors=posteriors, maximizers=maximizers, relaxed=maximizers)
 
     def noise_std_of(self, posterior: Posterior, at: float = 0.0) -> float:
         """Return σ in the objective's units: that of the fit, or of the user, before the model check inflates it.
@@ -98,7 +106,7 @@ class FittedModel:
 
     def report(self) -> ModelReport:
         """Return what a certificate says about the model: the samples that it is the worst of, and their check."""
-        report = ModelReport(n_samples=len(self.posteriors))
+        report = ModelReport(n_samples=len(self.posteriors), n_constraints=self.n_constraints)
         if self.sampling is not None:
             report = replace(
                 report,

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from regretstop.array import Array
 from regretstop.model._kernels import Kernel
 from regretstop.model._model_check import ModelCheck
-from regretstop.model._paths import Paths
 from regretstop.model._sampling import SamplingReport
 from regretstop.model._standardize import Standardized
 
@@ -82,11 +81,25 @@ class Revisable(Protocol):
         ...
 
 
+class Draws(Protocol):
+    """Functions drawn from a posterior."""
+
+    def __len__(self) -> int: ...
+
+    def values(self, points: Array) -> Array:
+        """Return every one at encoded points of shape (m, d), shape (m, number of functions)."""
+        ...
+
+    def value_gradient(self, points: Array, which: NDArray[np.intp]) -> tuple[Array, Array]:
+        """Return function `which[i]` at point i, shape (m,), and its gradient, shape (m, d)."""
+        ...
+
+
 @runtime_checkable
 class HasPaths(Protocol):
     """A posterior that can be drawn from as functions; not every surrogate's can."""
 
-    def paths(self, n: int, rng: np.random.Generator) -> Paths:
+    def paths(self, n: int, rng: np.random.Generator) -> Draws:
         """Return n draws."""
         ...
 

@@ -139,7 +139,7 @@ def _before(snapshot: Snapshot, last: LastObservation, posteriors: Sequence[Revi
     others = (Maximizer(posterior, snapshot.space, points, seed, like=first) for posterior in old[1:])
     return replace(
         snapshot,
-        model=replace(snapshot.model, posteriors=old, maximizers=(first, *others)),
+        model=snapshot.model.among((first, *others)),
         data=replace(
             data,
             points=points,

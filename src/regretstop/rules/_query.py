@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -183,6 +183,7 @@ def regret_of_noise(snapshot: Snapshot, ledger: RiskLedger) -> RegretBound:
 
 
 def _experiment(snapshot: Snapshot, ledger: RiskLedger) -> QueryFormula:
+    snapshot = replace(snapshot, model=replace(snapshot.model, maximizers=snapshot.model.relaxed))
     return QueryFormula(
         snapshot, UNCOUNTED_BETA, ledger, lambda posterior, risk: slopes_of(snapshot.space, posterior, risk)
     )

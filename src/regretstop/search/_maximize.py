@@ -108,16 +108,17 @@ class Maximizer:
         self._discrete = np.isfinite(space.counts)
 
     @cached_property
-    def _candidates(self) -> Array:
+    def candidates(self) -> Array:
+        """Encoded points where a search begins, or all of an enumerated space, shape (m, d)."""
         if self._like is not None:
-            candidates = self._like._candidates
+            candidates = self._like.candidates
             return candidates if self._enumerated else candidates[:: self._effort.stride]
         return self.space.enumerate() if self._enumerated else self._spread_out(self._observed, self.seed)
 
     @cached_property
     def _predicted(self) -> tuple[Array, Array]:
         """Posterior mean and deviation of the candidates, shape (m,) each."""
-        return _in_batches(self.posterior, self._candidates)
+        return _in_batches(self.posterior, self.candidates)
 
     @property
     def how(self) -> How:
@@ -136,7 +137,7 @@ class Maximizer:
         if not self._enumerated:
             order = np.argsort(-(mean + sqrt_beta * std)[possible], kind="stable")
             possible = possible[order[:n]]
-        return self._candidates[possible]
+        return self.candidates[possible]
 
     def near(self, one: Array, other: Array) -> NDArray[np.bool_]:
         """Return which points would climb the same hill: within a good part of a lengthscale; shape (m, k)."""
@@ -160,15 +161,15 @@ class Maximizer:
 
     def best_candidate(self, acquisition: Acquisition) -> Maximum:
         """Return the best of the candidates: the maximum itself where the space is enumerated."""
-        return self._best(acquisition, self._candidates, *self._predicted)
+        return self._best(acquisition, self.candidates, *self._predicted)
 
     def _maximize(self, acquisition: Acquisition, visited: Visited = NOTHING) -> Maximum:
         """Return the best point found; one of those visited only if no other was found, with the value −∞."""
         if self._enumerated:
-            return self._best(acquisition, self._candidates, *self._predicted, visited)
-        values = _values(acquisition, self._candidates, *self._predicted, visited)
+            return self._best(acquisition, self.candidates, *self._predicted, visited)
+        values = _values(acquisition, self.candidates, *self._predicted, visited)
         effort = self._effort
-        starts = self._candidates[self._distinct_best(values, self._candidates, effort.n_starts)]
+        starts = self.candidates[self._distinct_best(values, self.candidates, effort.n_starts)]
         points = self._climb(acquisition, starts, self._numeric, _COARSE)
         if np.any(self._discrete):
             # The ascent treated integers as continuous: go back to the lattice, then move along it.

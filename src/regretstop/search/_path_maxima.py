@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regretstop.array import Array
-from regretstop.model import Paths
+from regretstop.model import Draws
 from regretstop.search._maximize import How, Maximizer
 from regretstop.search._moves import climbable, moves
 
@@ -44,7 +44,7 @@ class PathMaxima:
 
 
 def maximize_paths(
-    paths: Paths,
+    paths: Draws,
     maximizer: Maximizer,
     anchors: Array,
     rng: np.random.Generator,
@@ -123,7 +123,7 @@ def _moves(maximizer: Maximizer, points: Array, rng: np.random.Generator) -> tup
     return np.vstack(moved), np.repeat(np.arange(len(points)), [len(each) for each in moved])
 
 
-def _best(paths: Paths, points: Array, values: Array, others: Array, which: NDArray[np.intp]) -> tuple[Array, Array]:
+def _best(paths: Draws, points: Array, values: Array, others: Array, which: NDArray[np.intp]) -> tuple[Array, Array]:
     """Return the better of each path's point and its best one among others."""
     points, values = points.copy(), values.copy()
     found, _ = paths.value_gradient(others, which)
@@ -137,7 +137,7 @@ def _best(paths: Paths, points: Array, values: Array, others: Array, which: NDAr
 
 
 def _climb(
-    paths: Paths,
+    paths: Draws,
     maximizer: Maximizer,
     starts: Array,
     which: NDArray[np.intp],

@@ -1,12 +1,14 @@
 """A fit with the searches of its posteriors."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from regretstop.array import Array
-from regretstop.model import Fit
+from regretstop.model import Constraint, Drawable, Fit
 from regretstop.search._maximize import Maximizer
+from regretstop.search._relaxation import relaxation
 from regretstop.spaces import Space
 
 
@@ -21,6 +23,8 @@ class SearchModel:
         seed: Of the searches.
         searches: One per posterior of the fit.
         chooser: The search of the posterior that chooses the next point, at the mode of the hyperparameters.
+        constraints: What is known of the constraints, of those that were modelled.
+        found: Whether a feasible point is known.
     """
 
     fit: Fit
@@ -29,6 +33,8 @@ class SearchModel:
     seed: int
     maximizers: tuple[Maximizer, ...]
     chooser: Maximizer
+    constraints: tuple[Constraint, ...] = ()
+    found: bool = True
 
     @classmethod
     def of(cls, fit: Fit, space: Space, inside: Array, seed: int) -> "SearchModel":
@@ -45,6 +51,21 @@ class SearchModel:
         """Whether the surrogate was not told that there is none: a noise that it estimates is positive."""
         return any(posterior.noise_std > 0.0 for posterior in self.fit.posteriors)
 
+    @cached_property
+    def relaxed(self) -> "SearchModel":
+        """The searches of Lagrangians, which are no less than the objective wherever the constraints are met."""
+        if not self.constraints:
+            return self
+        maximizers = tuple(map(self._relaxed, self.maximizers))
+        chooser = maximizers[0] if self.chooser is self.maximizers[0] else self._relaxed(self.chooser)
+        return replace(self, maximizers=maximizers, chooser=chooser, constraints=())
+
+    def _relaxed(self, maximizer: Maximizer) -> Maximizer:
+        objective = maximizer.posterior
+        assert isinstance(objective, Drawable)  # or no constraint would have been modelled
+        lagrangian = relaxation(objective, self.constraints, maximizer.candidates, found=self.found)
+        return Maximizer(lagrangian, self.space, self.inside, self.seed)
+
     def keeping_away(self, failed: Array, pending: Array, *, all_posteriors: bool) -> "SearchModel":
         """Return what the model would be if evaluations without a value had one, so that the next one is elsewhere.
 
@@ -59,4 +80,7 @@ class SearchModel:
         worst = np.full(len(failed), np.min(self.fit.data.values))
         fit = self.fit if all_posteriors else Fit((self.chooser.posterior,), self.fit.data)
         pretended = fit.map(lambda posterior: posterior.condition_on(failed, worst).condition_on(pending))
-        return SearchModel.of(pretended, self.space, self.inside, self.seed)
+        model = SearchModel.of(pretended, self.space, self.inside, self.seed)
+        tried = np.vstack([failed, pending])
+        constraints = tuple(constraint.keeping_away(tried) for constraint in self.constraints)
+        return replace(model, constraints=constraints, found=self.found)

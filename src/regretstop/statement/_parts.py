@@ -55,6 +55,7 @@ class ModelReport:
         n_residuals: How many values were predicted before they were seen.
         residual_rms: Their root mean square error, in deviations that were expected; None without any.
         inflation: κ ≥ 1, by which all deviations of the model are multiplied.
+        n_constraints: How many constraints were modelled as well: what is said is then of the feasible optimum.
     """
 
     n_samples: int
@@ -65,6 +66,7 @@ class ModelReport:
     n_residuals: int = 0
     residual_rms: float | None = None
     inflation: float = 1.0
+    n_constraints: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,33 @@
+"""What evaluations tell of the constraints."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regretstop.array import Array
+from regretstop.model._gaussian_process import GaussianProcess
+from regretstop.model._lagrangian import Constraint, Drawable
+
+
+def constraints_of(points: Array, values: Array, categories: NDArray[np.intp]) -> tuple[Constraint, ...]:
+    """Return a model of each constraint that was violated somewhere, and of which enough is known.
+
+    Args:
+        points: Encoded points, shape (n, d).
+        values: Values of the constraints, each met where it is at most 0, shape (n, k); not finite where unknown.
+        categories: Number of categories per axis of the space, 0 for a numeric axis; shape (d,).
+    """
+    models = [_modelled(points, each, categories) for each in values.T]
+    return tuple(model for model in models if model is not None)
+
+
+def _modelled(points: Array, values: Array, categories: NDArray[np.intp]) -> Constraint | None:
+    known = np.isfinite(values)
+    points, values = points[known], values[known]
+    surrogate = GaussianProcess()
+    if not np.any(values > 0.0) or len(values) <= surrogate.n_estimated(categories):
+        return None
+    fit = surrogate.fit(points, -values, categories=categories, sign=1.0)
+    posterior = fit.posteriors[0]
+    if not fit.data.has_spread or not isinstance(posterior, Drawable):
+        return None
+    return Constraint(posterior, -fit.data.offset / fit.data.scale)
