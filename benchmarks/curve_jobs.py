@@ -2,8 +2,9 @@
 
 Two jobs are real: a network on digits by epochs, and boosted trees on diabetes by trees. Each was run to the end at so
 many points, half of them all over the space, half near the best of those before; an ensemble of trees on the whole
-curves is the job that is searched, so an evaluation is free and the optimum of the last value is known. The third is
-drawn: the last value, how far below it a curve begins and how fast it rises are draws of a process of their own.
+curves is the job that is searched, so an evaluation is free and the optimum of the last value is known. Others are
+drawn: the last value, how far below it a curve begins and how fast it rises are draws of a process of their own. Where
+they are slow, curves rise the more slowly the larger x0 is: what looks good early lies on one side.
 """
 
 import math
@@ -32,10 +33,12 @@ N_STEPS = 27
 N_POINTS = 400
 _BATCH = 50
 _BEST = 0.1
-DRAWN = "drawn, d = 3"
+DRAWN, SLOW = "drawn, d = 3", "drawn, slow at x0 = 1"
 # Of a draw with unit deviation: its lengthscale, ε, how far below its last value a curve begins (times e to a draw that
 # is half as large), and after how many steps a third of it is left (likewise).
 _LENGTHSCALE, _DRAWN_EPSILON, _DEPTH, _STEPS = 0.7, 0.1, 1.5, 6.0
+# The same depth everywhere, and after how many steps a third is left at x0 = 0, and how many times as many at 1.
+_SLOW_DEPTH, _SLOW_STEPS, _SLOWER = 2.5, 3.0, 5.0
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,7 @@ JOBS = {
         _boosting,
     ),
 }
-NAMES = (*JOBS, DRAWN)
+NAMES = (*JOBS, DRAWN, SLOW)
 
 
 def record(path: Path = PATH, n_points: int = N_POINTS) -> None:
@@ -185,7 +188,7 @@ def table(name: str, path: Path = PATH) -> tuple[Array, Array]:
 @cache
 def curves_of(name: str, seed: int, path: Path = PATH) -> Curves:
     """Return what is searched; ε is 0.01 of an accuracy, 1 % of an untuned error, a tenth of a draw's deviation."""
-    return _drawn(seed) if name == DRAWN else _real(name, path)
+    return _real(name, path) if name in JOBS else _drawn(name, seed)
 
 
 @cache
@@ -210,14 +213,17 @@ def _real(name: str, path: Path) -> Curves:
     )
 
 
-def _drawn(seed: int) -> Curves:
+def _drawn(name: str, seed: int) -> Curves:
     rng = np.random.default_rng([seed, 11])
     last, depth, steps = (cube_draw(np.full(3, ell), rng) for ell in (_LENGTHSCALE, 1.0, 1.0))
     at = np.arange(1, N_STEPS + 1)
 
     def curve(params: Params) -> Array:
-        deep = _DEPTH * math.exp(0.5 * depth.objective(params))
-        left = np.exp(-at / (_STEPS * math.exp(0.5 * steps.objective(params))))
+        if name == SLOW:
+            deep, slow = _SLOW_DEPTH, _SLOW_STEPS * _SLOWER ** params["x0"]
+        else:
+            deep, slow = (a * math.exp(0.5 * b.objective(params)) for a, b in ((_DEPTH, depth), (_STEPS, steps)))
+        left = np.exp(-at / slow)
         return last.objective(params) - deep * (left - left[-1])
 
     return Curves(last.space, "maximize", None, _DRAWN_EPSILON, last.find_maximum(), curve)

@@ -6,7 +6,6 @@ have stopped. One without a pruner stands beside those with one.
 """
 
 import time
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -172,8 +171,7 @@ def _study(key: dict[str, Any], job: Curves) -> optuna.Study:
     }
     sampler: optuna.samplers.BaseSampler = optuna.samplers.TPESampler(seed=seed)
     if key["sampler"] == "regretstop":
-        with warnings.catch_warnings():
-            sampler = GPUCBSampler(seed=seed, exceedance=job.epsilon, best_possible=job.best_possible)
+        sampler = GPUCBSampler(seed=seed, exceedance=job.epsilon, best_possible=job.best_possible)
     # The name says which bracket of Hyperband a trial is in.
     return optuna.create_study(
         study_name=f"{key['job']} {seed}", direction=job.direction, sampler=sampler, pruner=pruners[key["pruner"]]

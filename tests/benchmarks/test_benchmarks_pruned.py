@@ -39,8 +39,9 @@ def test_tables_go_on_where_they_were(tmp_path: Path, monkeypatch: pytest.Monkey
     assert all(job.curve(job.space.decode(point))[-1] >= job.optimum for point in more)
 
 
-def test_a_drawn_curve_ends_at_its_draw() -> None:
-    job = curve_jobs.curves_of(curve_jobs.DRAWN, 3)
+@pytest.mark.parametrize("name", [curve_jobs.DRAWN, curve_jobs.SLOW])
+def test_a_drawn_curve_ends_at_its_draw(name: str) -> None:
+    job = curve_jobs.curves_of(name, 3)
     ends = [job.curve({"x0": x, "x1": 0.3, "x2": 0.8})[[0, -1]] for x in np.linspace(0, 1, 5)]
     assert all(first < last <= job.optimum for first, last in ends)
 
@@ -158,6 +159,8 @@ def test_the_section_by_hand(tmp_path: Path) -> None:
     (off,) = found.tables["pruned-imputed"].to_dict("records")
     assert off["mean"] == pytest.approx(3.0)
     assert (off["excluded"], off["wrong"]) == (1, 1)
-    assert "median: after fewer steps than without what was shown in 1 studies, later in 0" in found.found[0]
+    assert "a job, TPE 1/1, 0/1, 1/1" in found.found[0]
+    # A stop after 63 steps is one before the 63 steps of a study without one, and later than one after 36.
+    assert "a regression against nothing 1 and 0 of 1, against no trial pruned 0 and 1 of 1" in found.found[1]
     texts = report.texts([found])["RESULTS.md"]
     assert "1/1, 1, 63" in texts
