@@ -184,6 +184,19 @@ def jobs(
 
 
 @app.command()
+def pruned(
+    seeds: Annotated[int, typer.Option(min=1, help="Studies for each job, sampler and pruner.")] = 10,
+    processes: Annotated[int, typer.Option(min=1, help="Studies at a time; give each one thread.")] = 1,
+) -> None:
+    """Certificates with and without what pruned trials showed; first the curves are made, for some minutes."""
+    from benchmarks import curve_jobs
+    from benchmarks.pruned import run
+
+    curve_jobs.record()
+    run(seeds, processes)
+
+
+@app.command()
 def runtime(
     repetitions: Annotated[int, typer.Option(min=1, help="Of each timing.")] = 9,
 ) -> None:

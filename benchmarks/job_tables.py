@@ -18,6 +18,7 @@ from benchmarks.histories import DATA
 from benchmarks.objectives import Problem
 from benchmarks.records import append, compact, pack, read
 from benchmarks.tuning_jobs import JOBS, TuningJob
+from regretstop import Space
 
 PATH = DATA / "jobs.jsonl.gz"
 N_POINTS = 2000
@@ -49,10 +50,10 @@ def _evaluated(path: Path, name: str, batch: int) -> dict[str, Any]:
     rng = np.random.default_rng([zlib.crc32(name.encode()), batch])
     sign = 1.0 if job.direction == "maximize" else -1.0
     if batch % 2 == 0 or not len(points):
-        new = _everywhere(job, _BATCH, rng)
+        new = everywhere(job.space, _BATCH, rng)
     else:
         best = points[np.argsort(-sign * scores)[: max(int(_BEST * len(points)), 10)]]
-        new = _around(job, best, _BATCH, rng)
+        new = around(job.space, best, _BATCH, rng)
     seeds = batch * _BATCH + np.arange(_BATCH)
     scored = [job.score(job.space.decode(p), int(s)) for p, s in zip(new, seeds, strict=True)]
     again = [job.score(job.space.decode(p), int(s) + 10**6) for p, s in zip(new[:_AGAIN], seeds, strict=False)]
@@ -102,7 +103,7 @@ def problem(name: str, path: Path = PATH) -> Problem:
     return Problem(
         job.space,
         lambda params: float(predict(job.space.encode(params)[None])[0]),
-        sign * _highest(job, points, lambda x: sign * predict(x)),
+        sign * highest(job.space, points, lambda x: sign * predict(x)),
         (epsilon,),
         direction=job.direction,
     )
@@ -127,24 +128,25 @@ def _columns(job: TuningJob, points: NDArray[np.float64]) -> NDArray[np.float64]
     return np.hstack(parts)
 
 
-def _highest(
-    job: TuningJob, points: NDArray[np.float64], value: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+def highest(
+    space: Space, points: NDArray[np.float64], value: Callable[[NDArray[np.float64]], NDArray[np.float64]]
 ) -> float:
     """Return the maximum of a function that is constant between the points of a table, by search."""
     rng = np.random.default_rng(0)
-    known = np.vstack([points, _everywhere(job, _N_EVERYWHERE, rng)])
+    known = np.vstack([points, everywhere(space, _N_EVERYWHERE, rng)])
     values = value(known)
     for _ in range(_ROUNDS):
         best = np.argsort(-values)[:50]
         known, values = known[best], values[best]
-        more = _around(job, known, _N_AROUND, rng)
+        more = around(space, known, _N_AROUND, rng)
         known, values = np.vstack([known, more]), np.concatenate([values, value(more)])
     return float(values.max())
 
 
-def _everywhere(job: TuningJob, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    categories = job.space.categories
-    return job.space.snap(
+def everywhere(space: Space, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return n points of a space, encoded, shape (n, d)."""
+    categories = space.categories
+    return space.snap(
         np.where(
             categories > 0,
             rng.integers(0, np.maximum(categories, 1), (n, len(categories))),
@@ -153,9 +155,10 @@ def _everywhere(job: TuningJob, n: int, rng: np.random.Generator) -> NDArray[np.
     )
 
 
-def _around(job: TuningJob, best: NDArray[np.float64], n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def around(space: Space, best: NDArray[np.float64], n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return n points near some of the best, encoded, shape (n, d)."""
     start = best[rng.integers(len(best), size=n)]
     moved = np.clip(start + _STEP * rng.standard_normal(start.shape), 0.0, 1.0)
     anew = rng.random(start.shape) < 1.0 / start.shape[1]
-    is_category = job.space.categories > 0
-    return job.space.snap(np.where(is_category, np.where(anew, _everywhere(job, n, rng), start), moved))
+    is_category = space.categories > 0
+    return space.snap(np.where(is_category, np.where(anew, everywhere(space, n, rng), start), moved))
