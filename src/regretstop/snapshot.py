@@ -41,8 +41,8 @@ class FittedModel:
         guarantee: "theorem" where kernel and noise were declared, "model" where they were estimated.
         posteriors: One per hyperparameter sample; none where nothing is fitted.
         maximizers: Of an acquisition, for each posterior, in the same order.
-        relaxed: The same of what is no less than the objective wherever the constraints are met: of Lagrangians, or the
-            maximizers themselves where no constraint was modelled.
+        relaxed: The same of Lagrangians, which are no less than the objective wherever the constraints are met; none
+            where no constraint was modelled.
         scale: One standardised unit, in the objective's units, or in those of warped values.
         offset: What is 0 in standardised units, in the same units and maximised.
         warp: What was applied to the values first; None for none.
@@ -70,7 +70,7 @@ class FittedModel:
             guarantee="model" if model.constraints else guarantee,
             posteriors=fit.posteriors,
             maximizers=model.maximizers,
-            relaxed=model.relaxed.maximizers,
+            relaxed=model.relaxed.maximizers if model.constraints else (),
             scale=fit.data.scale,
             offset=fit.data.offset,
             warp=fit.data.warp,
@@ -85,6 +85,11 @@ class FittedModel:
         return Units(self.offset, self.scale, self.warp)
 
     @property
+    def upper(self) -> tuple[Posterior, ...]:
+        """What is no less than the objective wherever the constraints are met, for each posterior."""
+        return tuple(each.posterior for each in self.relaxed) or self.posteriors
+
+    @property
     def is_at_mode(self) -> bool:
         """Whether hyperparameters were estimated, and not sampled."""
         return self.guarantee == "model" and len(self.posteriors) == 1
@@ -92,7 +97,7 @@ class FittedModel:
     def among(self, maximizers: tuple[Maximizer, ...]) -> "FittedModel":
         """Return the model with other maximizers, and the posteriors that are theirs."""
         posteriors = tuple(each.posterior for each in maximizers)
-        return replace(self, posteriors=posteriors, maximizers=maximizers, relaxed=maximizers)
+        return replace(self, posteriors=posteriors, maximizers=maximizers, relaxed=())
 
     def noise_std_of(self, posterior: Posterior, at: float = 0.0) -> float:
         """Return σ in the objective's units: that of the fit, or of the user, before the model check inflates it.

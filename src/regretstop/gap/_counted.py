@@ -166,6 +166,6 @@ def _maxima(
             weight=1.0 if levels is None else levels.weight,
             pivot=0.0 if levels is None else levels.pivot,
         )
-        for posterior in (maximizer.posterior for maximizer in snapshot.model.relaxed)
+        for posterior in snapshot.model.upper
         if isinstance(posterior, HasJets)
     ]

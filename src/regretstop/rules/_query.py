@@ -183,7 +183,8 @@ def regret_of_noise(snapshot: Snapshot, ledger: RiskLedger) -> RegretBound:
 
 
 def _experiment(snapshot: Snapshot, ledger: RiskLedger) -> QueryFormula:
-    snapshot = replace(snapshot, model=replace(snapshot.model, maximizers=snapshot.model.relaxed))
+    searches = snapshot.model.relaxed or snapshot.model.maximizers
+    snapshot = replace(snapshot, model=replace(snapshot.model, maximizers=searches))
     return QueryFormula(
         snapshot, UNCOUNTED_BETA, ledger, lambda posterior, risk: slopes_of(snapshot.space, posterior, risk)
     )
