@@ -39,8 +39,8 @@ class RegretBoundCallback:
     parameter or short integer explains, or with a value of such a one that no trial has tried, is
     not certified; the reason is logged once and stands in the certificate, and the study runs on.
     With constraints, `constraints_func` of any sampler or `Trial.set_constraint`, only a feasible
-    trial is certified: the bound on the optimum of the whole space is one on that of its feasible
-    part, too.
+    trial is certified; where some were violated they are modelled, and the bound is on the optimum
+    of what is feasible.
 
     Coming from `optuna.terminator.TerminatorCallback`, which is deprecated: say with ε, in the
     objective's own units, what the terminator estimated as the statistical error, or have it

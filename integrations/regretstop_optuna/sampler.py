@@ -55,8 +55,8 @@ class GPUCBSampler(BaseSampler):
         independent_sampler: Sampler for the parameters outside the joint space; a `RandomSampler`
             with the same seed if None.
         constraints_func: Returns the constraints of a trial that was completed or pruned, as for Optuna's own samplers:
-            each is met where it is at most 0. A trial that violates one tells the model of the objective, and is never
-            certified. `Trial.set_constraint` of Optuna 5 needs no such function.
+            each is met where it is at most 0. Those that were violated are modelled, and feasible points preferred.
+            `Trial.set_constraint` of Optuna 5 needs no such function.
 
     Raises:
         ValueError: If an argument is out of its range, or the arguments do not go together.
