@@ -6,7 +6,7 @@ The noise is that of repeated evaluations; as that of a share of hits, its varia
 """
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.conditional_jobs import CONDITIONAL_JOBS
 from benchmarks.histories import DATA
 from benchmarks.objectives import Problem
 from benchmarks.records import append, compact, pack, read
@@ -21,21 +22,24 @@ from benchmarks.tuning_jobs import JOBS, TuningJob
 
 PATH = DATA / "jobs.jsonl.gz"
 N_POINTS = 2000
+_EVERY_JOB = JOBS | CONDITIONAL_JOBS
 # Evaluations of one record, so that a killed run loses little.
 _BATCH = 50
 # Of which so many are repeated, with other folds and seeds.
 _AGAIN = 3
+# Pairs of evaluations that tell the noise of a score.
+_N_NEAR = 30
 # Steps away from one of the best tenth, as a share of an axis.
 _STEP, _BEST = 0.08, 0.1
 # Where the optimum of a surrogate is looked for, besides at the points of the table and around the best of them.
 _N_EVERYWHERE, _N_AROUND, _ROUNDS = 40_000, 4_000, 10
 
 
-def record(path: Path = PATH, n_points: int = N_POINTS) -> None:
-    """Evaluate what the file does not hold yet."""
+def record(path: Path = PATH, n_points: int = N_POINTS, names: Iterable[str] = tuple(JOBS)) -> None:
+    """Evaluate what the file does not hold yet of these jobs."""
     from benchmarks.progress import track
 
-    todo = [(name, batch) for batch in range(-(-n_points // _BATCH)) for name in JOBS]
+    todo = [(name, batch) for batch in range(-(-n_points // _BATCH)) for name in names]
     known = {(each["job"], each["batch"]) for each in read(path)}
     todo = [each for each in todo if each not in known]
     for name, batch in track(iter(todo), "jobs", len(todo)):
@@ -44,7 +48,7 @@ def record(path: Path = PATH, n_points: int = N_POINTS) -> None:
 
 
 def _evaluated(path: Path, name: str, batch: int) -> dict[str, Any]:
-    job = JOBS[name]
+    job = _EVERY_JOB[name]
     points, scores = table(name, path)
     rng = np.random.default_rng([zlib.crc32(name.encode()), batch])
     sign = 1.0 if job.direction == "maximize" else -1.0
@@ -68,32 +72,50 @@ def _evaluated(path: Path, name: str, batch: int) -> dict[str, Any]:
 def table(name: str, path: Path = PATH) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return encoded points, shape (n, d), and their scores, shape (n,)."""
     records = [each for each in read(path) if each["job"] == name]
-    points = np.array([p for each in records for p in each["points"]]).reshape(-1, JOBS[name].space.dim)
+    points = np.array([p for each in records for p in each["points"]]).reshape(-1, _EVERY_JOB[name].space.dim)
     return points, np.array([s for each in records for s in each["scores"]])
 
 
 @cache
-def relative_noise(name: str, path: Path = PATH) -> float:
-    """Return s of the deviation s √(distance to the best possible value) of a score, from pairs of evaluations."""
-    best = JOBS[name].best_possible
+def _noise_shares(name: str, path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return of each pair of evaluations what is left to the best possible value, and the variance as a share of it."""
     pairs = [(a, b) for r in read(path) if r["job"] == name for a, b in zip(r["scores"], r["again"], strict=False)]
-    shares = [0.5 * (a - b) ** 2 / max(abs(best - 0.5 * (a + b)), 1e-12) for a, b in pairs]
+    a, b = np.array(pairs).T
+    left = np.maximum(np.abs(_EVERY_JOB[name].best_possible - 0.5 * (a + b)), 1e-12)
+    return left, 0.5 * (a - b) ** 2 / left
+
+
+def relative_noise(name: str, path: Path = PATH, near: float | None = None) -> float:
+    """Return s of the deviation s √(distance to the best possible value) of a score, from pairs of evaluations.
+
+    Args:
+        name: Of the job.
+        path: Of the tables.
+        near: A distance: only the pairs that are about as far are taken. Where a model fails its scores scatter more
+            than by their share of hits.
+    """
+    left, shares = _noise_shares(name, path)
+    if near is not None:
+        shares = shares[np.argsort(np.abs(np.log(left / max(near, 1e-12))))[:_N_NEAR]]
     return float(np.sqrt(np.mean(shares)))
 
 
-def observed(name: str, value: float, rng: np.random.Generator, path: Path = PATH) -> float:
-    """Return a noisy score; none is better than the best possible one."""
-    job = JOBS[name]
+def observed(
+    name: str, value: float, rng: np.random.Generator, path: Path = PATH, *, is_noise_local: bool = False
+) -> float:
+    """Return a noisy score, none better than the best possible one; by the noise of all scores, or of such scores."""
+    job = _EVERY_JOB[name]
     sign = 1.0 if job.direction == "maximize" else -1.0
     left = abs(job.best_possible - value)
-    score = value + relative_noise(name, path) * np.sqrt(left) * rng.standard_normal()
+    noise = relative_noise(name, path, left if is_noise_local else None)
+    score = value + noise * np.sqrt(left) * rng.standard_normal()
     return float(sign * min(sign * score, sign * job.best_possible))
 
 
 @cache
 def problem(name: str, path: Path = PATH) -> Problem:
     """Return the surrogate of a job, in the direction and units of its score; ε is 0.01, or 1 % of an untuned score."""
-    job = JOBS[name]
+    job = _EVERY_JOB[name]
     points, scores = table(name, path)
     predict = _fitted(points, scores, job)
     sign = 1.0 if job.direction == "maximize" else -1.0
@@ -143,13 +165,16 @@ def _highest(
 
 
 def _everywhere(job: TuningJob, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    return job.space.snap(_drawn(job, n, rng))
+
+
+def _drawn(job: TuningJob, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return points all over the space with values on all axes, those that are inactive as well."""
     categories = job.space.categories
-    return job.space.snap(
-        np.where(
-            categories > 0,
-            rng.integers(0, np.maximum(categories, 1), (n, len(categories))),
-            rng.random((n, len(categories))),
-        )
+    return np.where(
+        categories > 0,
+        rng.integers(0, np.maximum(categories, 1), (n, len(categories))),
+        rng.random((n, len(categories))),
     )
 
 
@@ -158,4 +183,8 @@ def _around(job: TuningJob, best: NDArray[np.float64], n: int, rng: np.random.Ge
     moved = np.clip(start + _STEP * rng.standard_normal(start.shape), 0.0, 1.0)
     anew = rng.random(start.shape) < 1.0 / start.shape[1]
     is_category = job.space.categories > 0
-    return job.space.snap(np.where(is_category, np.where(anew, _everywhere(job, n, rng), start), moved))
+    drawn = _drawn(job, n, rng)
+    near = np.where(is_category, np.where(anew, drawn, start), moved)
+    # What a step into another branch activates has no place to step from.
+    is_new = job.space.active(near) & ~job.space.active(start)
+    return job.space.snap(np.where(is_new, drawn, near))
