@@ -1,8 +1,9 @@
 """The tables of the conditional studies, and what is searched in their place.
 
 Optuna's own first example needs no surrogate: one branch is a function of one number and exact, the other of one
-integer with noise. It is recorded at a fine grid and again and again; an evaluation is one of what was recorded, and
-true is the mean of that. Of the others trees on 2,000 evaluations are searched, as of the jobs in `job_tables`.
+integer with noise. It is recorded at a fine grid, again and again; an evaluation is one of what was recorded, and true
+is the mean of that. Of the others trees on 2,000 evaluations are searched, as of the jobs in `job_tables`, with the
+noise of recorded evaluations that are about as good.
 """
 
 from collections.abc import Callable, Mapping
@@ -69,7 +70,7 @@ def searched_in(name: str, path: Path = PATH) -> Searched:
 
     def evaluate(params: Mapping[str, Any], rng: np.random.Generator) -> tuple[float, float]:
         value = found.objective(params)
-        return value, job_tables.observed(name, value, rng, path, is_noise_local=True)
+        return value, job_tables.observed_as_recorded(name, value, rng, path)
 
     return Searched(found.space, evaluate, found.optimum)
 

@@ -27,8 +27,8 @@ _EVERY_JOB = JOBS | CONDITIONAL_JOBS
 _BATCH = 50
 # Of which so many are repeated, with other folds and seeds.
 _AGAIN = 3
-# Pairs of evaluations that tell the noise of a score.
-_N_NEAR = 30
+# Evaluations that tell the noise of a score.
+_N_NEAR = 50
 # Steps away from one of the best tenth, as a share of an axis.
 _STEP, _BEST = 0.08, 0.1
 # Where the optimum of a surrogate is looked for, besides at the points of the table and around the best of them.
@@ -77,39 +77,46 @@ def table(name: str, path: Path = PATH) -> tuple[NDArray[np.float64], NDArray[np
 
 
 @cache
-def _noise_shares(name: str, path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return of each pair of evaluations what is left to the best possible value, and the variance as a share of it."""
+def relative_noise(name: str, path: Path = PATH) -> float:
+    """Return s of the deviation s √(distance to the best possible value) of a score, from pairs of evaluations."""
+    best = _EVERY_JOB[name].best_possible
     pairs = [(a, b) for r in read(path) if r["job"] == name for a, b in zip(r["scores"], r["again"], strict=False)]
-    a, b = np.array(pairs).T
-    left = np.maximum(np.abs(_EVERY_JOB[name].best_possible - 0.5 * (a + b)), 1e-12)
-    return left, 0.5 * (a - b) ** 2 / left
-
-
-def relative_noise(name: str, path: Path = PATH, near: float | None = None) -> float:
-    """Return s of the deviation s √(distance to the best possible value) of a score, from pairs of evaluations.
-
-    Args:
-        name: Of the job.
-        path: Of the tables.
-        near: A distance: only the pairs that are about as far are taken. Where a model fails its scores scatter more
-            than by their share of hits.
-    """
-    left, shares = _noise_shares(name, path)
-    if near is not None:
-        shares = shares[np.argsort(np.abs(np.log(left / max(near, 1e-12))))[:_N_NEAR]]
+    shares = [0.5 * (a - b) ** 2 / max(abs(best - 0.5 * (a + b)), 1e-12) for a, b in pairs]
     return float(np.sqrt(np.mean(shares)))
 
 
-def observed(
-    name: str, value: float, rng: np.random.Generator, path: Path = PATH, *, is_noise_local: bool = False
-) -> float:
-    """Return a noisy score, none better than the best possible one; by the noise of all scores, or of such scores."""
+def observed(name: str, value: float, rng: np.random.Generator, path: Path = PATH) -> float:
+    """Return a noisy score; none is better than the best possible one."""
+    left = abs(_EVERY_JOB[name].best_possible - value)
+    return _possible(name, value + relative_noise(name, path) * np.sqrt(left) * rng.standard_normal())
+
+
+def observed_as_recorded(name: str, value: float, rng: np.random.Generator, path: Path = PATH) -> float:
+    """Return a score with the noise of a recorded one that is about as good; none is better than the best possible one.
+
+    A normal deviate near the best possible value makes scores up there that no evaluation has had.
+    """
+    expected, noise = _recorded_noise(name, path)
+    near = noise[np.argsort(np.abs(expected - value))[:_N_NEAR]]
+    return _possible(name, value + float(rng.choice(near) - np.mean(near)))
+
+
+def _possible(name: str, score: float) -> float:
     job = _EVERY_JOB[name]
-    sign = 1.0 if job.direction == "maximize" else -1.0
-    left = abs(job.best_possible - value)
-    noise = relative_noise(name, path, left if is_noise_local else None)
-    score = value + noise * np.sqrt(left) * rng.standard_normal()
-    return float(sign * min(sign * score, sign * job.best_possible))
+    return float(min(score, job.best_possible) if job.direction == "maximize" else max(score, job.best_possible))
+
+
+@cache
+def _recorded_noise(name: str, path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what the surrogate says at the points of the table, and how far the scores are from it."""
+    points, scores = table(name, path)
+    expected = _predictor(name, path)(points)
+    return expected, scores - expected
+
+
+@cache
+def _predictor(name: str, path: Path) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    return _fitted(*table(name, path), _EVERY_JOB[name])
 
 
 @cache
@@ -117,7 +124,7 @@ def problem(name: str, path: Path = PATH) -> Problem:
     """Return the surrogate of a job, in the direction and units of its score; ε is 0.01, or 1 % of an untuned score."""
     job = _EVERY_JOB[name]
     points, scores = table(name, path)
-    predict = _fitted(points, scores, job)
+    predict = _predictor(name, path)
     sign = 1.0 if job.direction == "maximize" else -1.0
     untuned = float(np.median(scores[:_BATCH]))
     epsilon = 0.01 if job.direction == "maximize" else 0.01 * untuned

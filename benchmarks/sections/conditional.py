@@ -66,20 +66,17 @@ def stopped(records: Sequence[Record]) -> pd.DataFrame:
 
 def compared(records: Sequence[Record]) -> pd.DataFrame:
     """Return the true regret of the best observed trial, by study and sampler, and how many seeds ours is better on."""
+    regret_of = {(r["study"], r["seed"], r["sampler"]): regret_of_best(r) for r in records}
     rows: list[Record] = []
     for name, sampler, paths in _groups(records, tuple(conditional.SAMPLERS)):
-        regrets = {path["study"] + str(path["seed"]): regret_of_best(path) for path in paths}
+        regrets = [regret_of_best(path) for path in paths]
         row: Record = {"study": name, "sampler": sampler, "searches": len(paths)}
-        row |= {"median regret": float(np.median(list(regrets.values())))}
-        row |= {"mean regret": float(np.mean(list(regrets.values())))}
+        row |= {"median regret": float(np.median(regrets)), "mean regret": float(np.mean(regrets))}
+        row["within ε %"] = 100 * float(np.mean(np.array(regrets) <= EPSILON))
         if sampler != _OURS:
-            ours = {
-                path["study"] + str(path["seed"]): regret_of_best(path)
-                for path in records
-                if path["sampler"] == _OURS and name in (_ALL, path["study"])
-            }
-            pairs = [(ours[key], regret) for key, regret in regrets.items() if key in ours]
-            better, worse = sum(a < b for a, b in pairs), sum(a > b for a, b in pairs)
+            ours = [regret_of.get((path["study"], path["seed"], _OURS)) for path in paths]
+            pairs = [(our, its) for our, its in zip(ours, regrets, strict=True) if our is not None]
+            better, worse = sum(our < its for our, its in pairs), sum(our > its for our, its in pairs)
             row |= {"better": better, "equal": len(pairs) - better - worse, "worse": worse}
             row["p"] = binomtest(better, better + worse).pvalue if better + worse else 1.0
         rows.append(row)
