@@ -3,7 +3,7 @@
 Optuna's own first example needs no surrogate: one branch is a function of one number and exact, the other of one
 integer with noise. It is recorded at a fine grid, again and again; an evaluation is one of what was recorded, and true
 is the mean of that. Of the others trees on 2,000 evaluations are searched, as of the jobs in `job_tables`, with the
-noise of recorded evaluations that are about as good.
+noise of recorded pairs of evaluations that are about as good.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,6 +26,8 @@ CLASSIFIER = "classifier"
 NAMES = (CLASSIFIER, *CONDITIONAL_JOBS)
 EPSILON, BEST_POSSIBLE = 0.01, 1.0
 _N_GRID, _N_AGAIN = 4001, 60
+# Of a batch of 50 so many are evaluated twice.
+_PAIRS = 15
 # Scores of the example are means over three folds of 50.
 _N_FLOWERS = 150
 _EXAMPLE = Space(
@@ -57,7 +59,7 @@ def record(path: Path = PATH, n_points: int = job_tables.N_POINTS) -> None:
     """Evaluate what the file does not hold yet."""
     if all(each["job"] != CLASSIFIER for each in read(path)):
         append(path, _example_recorded())
-    job_tables.record(path, n_points, CONDITIONAL_JOBS)
+    job_tables.record(path, n_points, CONDITIONAL_JOBS, _PAIRS)
     pack(path)
 
 

@@ -22,12 +22,11 @@ from benchmarks.tuning_jobs import JOBS, TuningJob
 
 PATH = DATA / "jobs.jsonl.gz"
 N_POINTS = 2000
+# Evaluations of one record, so that a killed run loses little, of which so many are repeated, with other folds and
+# seeds.
+_BATCH, _AGAIN = 50, 3
 _EVERY_JOB = JOBS | CONDITIONAL_JOBS
-# Evaluations of one record, so that a killed run loses little.
-_BATCH = 50
-# Of which so many are repeated, with other folds and seeds.
-_AGAIN = 3
-# Evaluations that tell the noise of a score.
+# Pairs that tell the noise of a score.
 _N_NEAR = 50
 # Steps away from one of the best tenth, as a share of an axis.
 _STEP, _BEST = 0.08, 0.1
@@ -35,7 +34,9 @@ _STEP, _BEST = 0.08, 0.1
 _N_EVERYWHERE, _N_AROUND, _ROUNDS = 40_000, 4_000, 10
 
 
-def record(path: Path = PATH, n_points: int = N_POINTS, names: Iterable[str] = tuple(JOBS)) -> None:
+def record(
+    path: Path = PATH, n_points: int = N_POINTS, names: Iterable[str] = tuple(JOBS), n_again: int = _AGAIN
+) -> None:
     """Evaluate what the file does not hold yet of these jobs."""
     from benchmarks.progress import track
 
@@ -43,11 +44,11 @@ def record(path: Path = PATH, n_points: int = N_POINTS, names: Iterable[str] = t
     known = {(each["job"], each["batch"]) for each in read(path)}
     todo = [each for each in todo if each not in known]
     for name, batch in track(iter(todo), "jobs", len(todo)):
-        append(path, _evaluated(path, name, batch))
+        append(path, _evaluated(path, name, batch, n_again))
     pack(path)
 
 
-def _evaluated(path: Path, name: str, batch: int) -> dict[str, Any]:
+def _evaluated(path: Path, name: str, batch: int, n_again: int) -> dict[str, Any]:
     job = _EVERY_JOB[name]
     points, scores = table(name, path)
     rng = np.random.default_rng([zlib.crc32(name.encode()), batch])
@@ -59,7 +60,7 @@ def _evaluated(path: Path, name: str, batch: int) -> dict[str, Any]:
         new = _around(job, best, _BATCH, rng)
     seeds = batch * _BATCH + np.arange(_BATCH)
     scored = [job.score(job.space.decode(p), int(s)) for p, s in zip(new, seeds, strict=True)]
-    again = [job.score(job.space.decode(p), int(s) + 10**6) for p, s in zip(new[:_AGAIN], seeds, strict=False)]
+    again = [job.score(job.space.decode(p), int(s) + 10**6) for p, s in zip(new[:n_again], seeds, strict=False)]
     return {
         "job": name,
         "batch": batch,
@@ -79,10 +80,9 @@ def table(name: str, path: Path = PATH) -> tuple[NDArray[np.float64], NDArray[np
 @cache
 def relative_noise(name: str, path: Path = PATH) -> float:
     """Return s of the deviation s √(distance to the best possible value) of a score, from pairs of evaluations."""
-    best = _EVERY_JOB[name].best_possible
-    pairs = [(a, b) for r in read(path) if r["job"] == name for a, b in zip(r["scores"], r["again"], strict=False)]
-    shares = [0.5 * (a - b) ** 2 / max(abs(best - 0.5 * (a + b)), 1e-12) for a, b in pairs]
-    return float(np.sqrt(np.mean(shares)))
+    a, b = _pairs(name, path)
+    left = np.maximum(np.abs(_EVERY_JOB[name].best_possible - 0.5 * (a + b)), 1e-12)
+    return float(np.sqrt(np.mean(0.5 * (a - b) ** 2 / left)))
 
 
 def observed(name: str, value: float, rng: np.random.Generator, path: Path = PATH) -> float:
@@ -92,13 +92,14 @@ def observed(name: str, value: float, rng: np.random.Generator, path: Path = PAT
 
 
 def observed_as_recorded(name: str, value: float, rng: np.random.Generator, path: Path = PATH) -> float:
-    """Return a score with the noise of a recorded one that is about as good; none is better than the best possible one.
+    """Return a score with the noise of a recorded pair about as good; none is better than the best possible one.
 
     A normal deviate near the best possible value makes scores up there that no evaluation has had.
     """
-    expected, noise = _recorded_noise(name, path)
-    near = noise[np.argsort(np.abs(expected - value))[:_N_NEAR]]
-    return _possible(name, value + float(rng.choice(near) - np.mean(near)))
+    a, b = _pairs(name, path)
+    near = np.argsort(np.abs(0.5 * (a + b) - value))[:_N_NEAR]
+    one = rng.choice(near)
+    return _possible(name, value + float(rng.choice([-1.0, 1.0]) * (a[one] - b[one]) / np.sqrt(2.0)))
 
 
 def _possible(name: str, score: float) -> float:
@@ -107,16 +108,10 @@ def _possible(name: str, score: float) -> float:
 
 
 @cache
-def _recorded_noise(name: str, path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what the surrogate says at the points of the table, and how far the scores are from it."""
-    points, scores = table(name, path)
-    expected = _predictor(name, path)(points)
-    return expected, scores - expected
-
-
-@cache
-def _predictor(name: str, path: Path) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    return _fitted(*table(name, path), _EVERY_JOB[name])
+def _pairs(name: str, path: Path) -> NDArray[np.float64]:
+    """Return the scores of points that were evaluated twice, shape (2, n)."""
+    records = [each for each in read(path) if each["job"] == name]
+    return np.array([pair for r in records for pair in zip(r["scores"], r["again"], strict=False)]).T
 
 
 @cache
@@ -124,7 +119,7 @@ def problem(name: str, path: Path = PATH) -> Problem:
     """Return the surrogate of a job, in the direction and units of its score; ε is 0.01, or 1 % of an untuned score."""
     job = _EVERY_JOB[name]
     points, scores = table(name, path)
-    predict = _predictor(name, path)
+    predict = _fitted(points, scores, job)
     sign = 1.0 if job.direction == "maximize" else -1.0
     untuned = float(np.median(scores[:_BATCH]))
     epsilon = 0.01 if job.direction == "maximize" else 0.01 * untuned

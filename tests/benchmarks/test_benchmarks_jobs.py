@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks import job_tables, jobs
+from benchmarks.records import read
 from benchmarks.tuning_jobs import JOBS
 
 NAMES = ("tree, cancer", "SVM, wine")
@@ -56,17 +57,14 @@ def test_the_surrogate_knows_its_optimum_and_its_noise(recorded: Path) -> None:
     assert max(seen) <= 1.0
 
 
-def test_noise_as_recorded_is_that_of_scores_as_good(recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job_tables, "_N_NEAR", 2)
-    job, found = JOBS["tree, cancer"], job_tables.problem("tree, cancer", recorded)
-    points, scores = job_tables.table("tree, cancer", recorded)
-    expected = np.array([found.objective(job.space.decode(point)) for point in points])
-    worst = np.argsort(expected)[:2]
-    noise = (scores - expected)[worst]
-    value = float(expected[worst[0]]) - 0.01
-    rng = np.random.default_rng(0)
-    seen = {round(job_tables.observed_as_recorded("tree, cancer", value, rng, recorded), 9) for _ in range(20)}
-    assert seen == {round(value + each, 9) for each in noise - noise.mean()}
+def test_noise_as_recorded_is_that_of_a_pair_as_good(recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job_tables, "_N_NEAR", 1)
+    records = [each for each in read(recorded) if each["job"] == "tree, cancer"]
+    a, b = np.array([pair for r in records for pair in zip(r["scores"], r["again"], strict=False)]).T
+    worst = int(np.argmin(a + b))
+    noise, rng = abs(a - b)[worst] / np.sqrt(2.0), np.random.default_rng(0)
+    seen = {job_tables.observed_as_recorded("tree, cancer", 0.1, rng, recorded) for _ in range(20)}
+    assert sorted(seen) == pytest.approx(sorted({0.1 - noise, 0.1 + noise}))
 
 
 def test_a_search_keeps_what_was_said_and_what_was_true(recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
