@@ -87,24 +87,25 @@ def relative_noise(name: str, path: Path = PATH) -> float:
 
 def observed(name: str, value: float, rng: np.random.Generator, path: Path = PATH) -> float:
     """Return a noisy score; none is better than the best possible one."""
-    left = abs(_EVERY_JOB[name].best_possible - value)
-    return _possible(name, value + relative_noise(name, path) * np.sqrt(left) * rng.standard_normal())
+    job = _EVERY_JOB[name]
+    sign = 1.0 if job.direction == "maximize" else -1.0
+    left = abs(job.best_possible - value)
+    score = value + relative_noise(name, path) * np.sqrt(left) * rng.standard_normal()
+    return float(sign * min(sign * score, sign * job.best_possible))
 
 
 def observed_as_recorded(name: str, value: float, rng: np.random.Generator, path: Path = PATH) -> float:
-    """Return a score with the noise of a recorded pair about as good; none is better than the best possible one.
+    """Return an accuracy with the noise of a recorded pair about as good, and none better than the best of such pairs.
 
-    A normal deviate near the best possible value makes scores up there that no evaluation has had.
+    A normal deviate near the best possible value makes scores up there that no evaluation has had. So does the noise of
+    a model that now and then fails, where it is added and not subtracted.
     """
     a, b = _pairs(name, path)
     near = np.argsort(np.abs(0.5 * (a + b) - value))[:_N_NEAR]
     one = rng.choice(near)
-    return _possible(name, value + float(rng.choice([-1.0, 1.0]) * (a[one] - b[one]) / np.sqrt(2.0)))
-
-
-def _possible(name: str, score: float) -> float:
-    job = _EVERY_JOB[name]
-    return float(min(score, job.best_possible) if job.direction == "maximize" else max(score, job.best_possible))
+    score = value + float(rng.choice([-1.0, 1.0]) * (a[one] - b[one]) / np.sqrt(2.0))
+    most = max(value, float(np.max([a[near], b[near]])))
+    return min(score, most)
 
 
 @cache
