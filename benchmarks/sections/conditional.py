@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from scipy.stats import binomtest
 
 from benchmarks import conditional
-from benchmarks.conditional_tables import EPSILON, NAMES
+from benchmarks.conditional_tables import EPSILON, NAMES, example_table
 from benchmarks.records import read
 from benchmarks.sections.section import BLUE, ORANGE, Section, plain
 from benchmarks.tables import number, rate, table, wilson_interval
@@ -38,13 +38,19 @@ def section(folder: Path) -> Section | None:
         "*network* (wine, one to three layers, each with its units), *optimizer* (digits, SGD or Adam with their own "
         "parameters) and *pipeline* (wine, scaler, PCA or selection or neither, SVM or neighbors), trees on 2,000 "
         f"evaluations of each and the noise of repeated ones. ε = {EPSILON} of accuracy, δ = {conditional.DELTA}, "
-        f"`best_possible=1.0`, {_seeds(records)} seeds, up to {conditional.TRIALS} trials, the callback after each; "
+        f"`best_possible=1.0`, {_seeds(records)}, up to {conditional.TRIALS} trials, the callback after each; "
         "beside our sampler and beside `TPESampler(multivariate=True, group=True)`. A stop is false if the certified "
         "trial's mean score is worse than the best one by more than ε.",
         shown=_shown(stops),
         caption="Share of the searches that had stopped, and stopped falsely, after so many evaluations",
         draw=lambda figure: _draw(figure, records),
-        found=(_quality_in_words(quality), table(_shown_quality(quality)), _why(records), _ran(records)),
+        found=(
+            _quality_in_words(quality),
+            table(_shown_quality(quality)),
+            _open(records),
+            _why(records),
+            _ran(records),
+        ),
         tables={"conditional": stops, "conditional-quality": quality},
     )
 
@@ -107,8 +113,11 @@ def _groups(records: Sequence[Record], samplers: Sequence[str]) -> list[tuple[st
     ]
 
 
-def _seeds(records: Sequence[Record]) -> int:
-    return len({record["seed"] for record in records})
+def _seeds(records: Sequence[Record]) -> str:
+    """Return in words how many searches there are of each study and sampler: the last ones may be missing."""
+    counts = [len(paths) for name, _, paths in _groups(records, tuple(conditional.SAMPLERS)) if name != _ALL]
+    few, most = min(counts), max(counts)
+    return f"{most} seeds" if few == most else f"{few} to {most} seeds"
 
 
 def _result(stops: pd.DataFrame, quality: pd.DataFrame) -> str:
@@ -119,7 +128,7 @@ def _result(stops: pd.DataFrame, quality: pd.DataFrame) -> str:
         for _, row in of_all.iterrows()
     ]
     best = [
-        f"{row['better']} times better and {row['worse']} times worse than {row['sampler']}"
+        f"{row['better']:.0f} times better and {row['worse']:.0f} times worse than {row['sampler']}"
         for _, row in quality[quality["study"].eq(_ALL) & quality["sampler"].ne(_OURS)].iterrows()
     ]
     return (
@@ -156,7 +165,7 @@ def _shown_quality(quality: pd.DataFrame) -> pd.DataFrame:
                 text += f" ({one['better']:.0f}–{one['worse']:.0f}, p = {number(one['p'], 2)})"
             row[_called(one["sampler"])] = text
         rows.append(row)
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).fillna("–")
 
 
 def _quality_in_words(quality: pd.DataFrame) -> str:
@@ -173,6 +182,24 @@ def _quality_in_words(quality: pd.DataFrame) -> str:
     )
 
 
+def _open(records: Sequence[Record]) -> str:
+    """Return what kept the searches that were not stopped."""
+    said: list[str] = []
+    for name, sampler, paths in _groups(records, conditional.CERTIFIED):
+        last = [path["last"] for path in paths if not path["last"]["stop"]]
+        if name == _ALL or not last:
+            continue
+        none = sum(each["bound"] is None for each in last)
+        bounds = [np.inf if each["bound"] is None else each["bound"] / EPSILON for each in last]
+        noise = sum("noise of deviation" in each["reason"] for each in last)
+        widths = sum("two_deviations" in each["terms"] for each in last)
+        said.append(
+            f"{name}, {_called(sampler)}: {len(last)}, bound {number(float(np.median(bounds)), 2)} ε ({none} without a "
+            f"bound, {noise} kept by noise, {widths} where the count was below ε and √β = 2 was not)"
+        )
+    return f"**Not stopped** within {conditional.TRIALS} trials, with the median of the last bounds: {'; '.join(said)}."
+
+
 def _why(records: Sequence[Record]) -> str:
     """Return what false stops had missed."""
     false = [r for r in records if r["last"] is not None and is_false(r)]
@@ -183,6 +210,19 @@ def _why(records: Sequence[Record]) -> str:
         f"**False stops:** at {seen} of {len(false)} a trial within ε had been evaluated and another one was "
         f"certified; at the others none had. At {entered} the branch of the best trial of all searches had been "
         f"entered. The model took the noise for less than ε at {flat}."
+    )
+
+
+def _jagged() -> str:
+    """Return how the example looks along its one continuous parameter."""
+    svc, forest = example_table()
+    best = float(svc.max())
+    return (
+        f"**The example** is exact along C, in {int(np.sum(np.diff(svc) != 0))} steps over 20 decades. The best score is "
+        f"{best:.4f}; within ε of it is {100 * float(np.mean(svc >= best - EPSILON)):.1f} % of the axis, of exactly "
+        f"{svc[-1]:.4f} {100 * float(np.mean(svc == svc[-1])):.0f} %, of {svc[0]:.4f} "
+        f"{100 * float(np.mean(svc == svc[0])):.0f} %. Forests have a mean of at most {forest.mean(axis=1).max():.4f} "
+        f"with a deviation of {forest.std(axis=1).mean():.4f}: none is within ε."
     )
 
 

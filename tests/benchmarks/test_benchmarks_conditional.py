@@ -99,6 +99,7 @@ def searched(sampler: str, seed: int, regrets: list[float], stop: tuple[int, flo
     if sampler in conditional.CERTIFIED:
         n, regret = stop or (100, None)
         last = {"stop": stop is not None, "n": n, "regret": regret, "noise_std": 0.001}
+        last |= {"bound": 0.005 if stop else None, "reason": "", "terms": {}}
     values = [1.0 - regret for regret in regrets]
     key = {"study": "classifier", "sampler": sampler, "seed": seed}
     same = {"epsilon": 0.01, "branches": [0] * len(regrets), "ran_on": "Optuna 5, a machine", "cpu_s": 1.0}
