@@ -30,12 +30,9 @@ _N_GRID, _N_AGAIN = 4001, 60
 _PAIRS = 15
 # Scores of the example are means over three folds of 50.
 _N_FLOWERS = 150
+_COST, _DEPTH = Float(1e-10, 1e10, log=True), Int(2, 32, log=True)
 _EXAMPLE = Space(
-    {
-        "classifier": Categorical(["SVC", "RandomForest"]),
-        "svc_c": Float(1e-10, 1e10, log=True),
-        "rf_max_depth": Int(2, 32, log=True),
-    },
+    {"classifier": Categorical(["SVC", "RandomForest"]), "svc_c": _COST, "rf_max_depth": _DEPTH},
     when={"svc_c": {"classifier": ["SVC"]}, "rf_max_depth": {"classifier": ["RandomForest"]}},
 )
 
@@ -86,8 +83,8 @@ def example_table(path: Path = PATH) -> tuple[NDArray[np.float64], NDArray[np.fl
 def _example(svc: NDArray[np.float64], forest: NDArray[np.float64]) -> Searched:
     def recorded(params: Mapping[str, Any]) -> NDArray[np.float64]:
         if params["classifier"] == "RandomForest":
-            return forest[params["rf_max_depth"] - _EXAMPLE["rf_max_depth"].low]
-        return svc[[round(_EXAMPLE["svc_c"].encode(params["svc_c"]) * (len(svc) - 1))]]
+            return forest[params["rf_max_depth"] - _DEPTH.low]
+        return svc[[round(_COST.encode(params["svc_c"]) * (len(svc) - 1))]]
 
     def evaluate(params: Mapping[str, Any], rng: np.random.Generator) -> tuple[float, float]:
         scores = recorded(params)
@@ -109,13 +106,12 @@ def _example_recorded() -> dict[str, Any]:
     def hits(model: Any) -> int:
         return round(float(np.mean(cross_val_score(model, x, y, cv=3))) * _N_FLOWERS)
 
-    cost, depth = _EXAMPLE["svc_c"], _EXAMPLE["rf_max_depth"]
     grid = track(np.linspace(0.0, 1.0, _N_GRID), "SVC", _N_GRID)
-    depths = track(range(depth.low, depth.high + 1), "forests", int(depth.count))
+    depths = track(range(_DEPTH.low, _DEPTH.high + 1), "forests", _DEPTH.count)
     return {
         "job": CLASSIFIER,
         "batch": 0,
-        "SVC": [hits(SVC(C=cost.decode(u), gamma="auto")) for u in grid],
+        "SVC": [hits(SVC(C=_COST.decode(u), gamma="auto")) for u in grid],
         "RandomForest": [
             [hits(RandomForestClassifier(max_depth=d, n_estimators=10, random_state=s)) for s in range(_N_AGAIN)]
             for d in depths
