@@ -183,14 +183,17 @@ def _shown_quality(quality: pd.DataFrame) -> pd.DataFrame:
 def _quality_in_words(quality: pd.DataFrame) -> str:
     others = quality[quality["sampler"].ne(_OURS) & quality["study"].ne(_ALL)]
     clear = others[others["p"].lt(_CHANCE)]
+    ours = quality[quality["sampler"].eq(_OURS)].set_index("study")["median regret"]
+    lower = others[others["median regret"].lt(others["study"].map(ours))]
+    behind = ", ".join(f"{row['sampler']} in {row['study']}" for _, row in lower.iterrows()) or "none"
     lost, won = (
         ", ".join(f"{row['study']} against {row['sampler']}" for _, row in part.iterrows()) or "nowhere"
         for part in (clear[clear["worse"].gt(clear["better"])], clear[clear["better"].gt(clear["worse"])])
     )
     return (
         f"**The search** after {conditional.COMPARED} evaluations: true regret of the trial with the best value, "
-        f"median, and on how many seeds ours was better–worse (sign test). By more than chance (p < {_CHANCE}) ours "
-        f"lost: {lost}; won: {won}."
+        f"median, and on how many seeds ours was better–worse (sign test). A lower median than ours have: {behind}. By "
+        f"more than chance in one study (p < {_CHANCE}) ours lost: {lost}; won: {won}."
     )
 
 
