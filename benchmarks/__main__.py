@@ -197,6 +197,19 @@ def pruned(
 
 
 @app.command()
+def conditional(
+    seeds: Annotated[int, typer.Option(min=1, help="Searches for each study and sampler.")] = 20,
+    processes: Annotated[int, typer.Option(min=1, help="Searches at a time; give each one thread.")] = 1,
+) -> None:
+    """Stops in conditional Optuna studies, and how good the searches are; first their tables are made, if need be."""
+    from benchmarks import conditional_tables
+    from benchmarks.conditional import run
+
+    conditional_tables.record()
+    run(seeds, processes)
+
+
+@app.command()
 def runtime(
     repetitions: Annotated[int, typer.Option(min=1, help="Of each timing.")] = 9,
 ) -> None:

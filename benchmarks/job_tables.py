@@ -6,7 +6,7 @@ The noise is that of repeated evaluations; as that of a share of hits, its varia
 """
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.conditional_jobs import CONDITIONAL_JOBS
 from benchmarks.histories import DATA
 from benchmarks.objectives import Problem
 from benchmarks.records import append, compact, pack, read
@@ -22,30 +23,34 @@ from regretstop import Space
 
 PATH = DATA / "jobs.jsonl.gz"
 N_POINTS = 2000
-# Evaluations of one record, so that a killed run loses little.
-_BATCH = 50
-# Of which so many are repeated, with other folds and seeds.
-_AGAIN = 3
+# Evaluations of one record, so that a killed run loses little, of which so many are repeated, with other folds and
+# seeds.
+_BATCH, _AGAIN = 50, 3
+_EVERY_JOB = JOBS | CONDITIONAL_JOBS
+# Pairs that tell the noise of a score.
+_N_NEAR = 50
 # Steps away from one of the best tenth, as a share of an axis.
 _STEP, _BEST = 0.08, 0.1
 # Where the optimum of a surrogate is looked for, besides at the points of the table and around the best of them.
 _N_EVERYWHERE, _N_AROUND, _ROUNDS = 40_000, 4_000, 10
 
 
-def record(path: Path = PATH, n_points: int = N_POINTS) -> None:
-    """Evaluate what the file does not hold yet."""
+def record(
+    path: Path = PATH, n_points: int = N_POINTS, names: Iterable[str] = tuple(JOBS), n_again: int = _AGAIN
+) -> None:
+    """Evaluate what the file does not hold yet of these jobs."""
     from benchmarks.progress import track
 
-    todo = [(name, batch) for batch in range(-(-n_points // _BATCH)) for name in JOBS]
+    todo = [(name, batch) for batch in range(-(-n_points // _BATCH)) for name in names]
     known = {(each["job"], each["batch"]) for each in read(path)}
     todo = [each for each in todo if each not in known]
     for name, batch in track(iter(todo), "jobs", len(todo)):
-        append(path, _evaluated(path, name, batch))
+        append(path, _evaluated(path, name, batch, n_again))
     pack(path)
 
 
-def _evaluated(path: Path, name: str, batch: int) -> dict[str, Any]:
-    job = JOBS[name]
+def _evaluated(path: Path, name: str, batch: int, n_again: int) -> dict[str, Any]:
+    job = _EVERY_JOB[name]
     points, scores = table(name, path)
     rng = np.random.default_rng([zlib.crc32(name.encode()), batch])
     sign = 1.0 if job.direction == "maximize" else -1.0
@@ -56,7 +61,7 @@ def _evaluated(path: Path, name: str, batch: int) -> dict[str, Any]:
         new = around(job.space, best, _BATCH, rng)
     seeds = batch * _BATCH + np.arange(_BATCH)
     scored = [job.score(job.space.decode(p), int(s)) for p, s in zip(new, seeds, strict=True)]
-    again = [job.score(job.space.decode(p), int(s) + 10**6) for p, s in zip(new[:_AGAIN], seeds, strict=False)]
+    again = [job.score(job.space.decode(p), int(s) + 10**6) for p, s in zip(new[:n_again], seeds, strict=False)]
     return {
         "job": name,
         "batch": batch,
@@ -69,32 +74,52 @@ def _evaluated(path: Path, name: str, batch: int) -> dict[str, Any]:
 def table(name: str, path: Path = PATH) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return encoded points, shape (n, d), and their scores, shape (n,)."""
     records = [each for each in read(path) if each["job"] == name]
-    points = np.array([p for each in records for p in each["points"]]).reshape(-1, JOBS[name].space.dim)
+    points = np.array([p for each in records for p in each["points"]]).reshape(-1, _EVERY_JOB[name].space.dim)
     return points, np.array([s for each in records for s in each["scores"]])
 
 
 @cache
 def relative_noise(name: str, path: Path = PATH) -> float:
     """Return s of the deviation s √(distance to the best possible value) of a score, from pairs of evaluations."""
-    best = JOBS[name].best_possible
-    pairs = [(a, b) for r in read(path) if r["job"] == name for a, b in zip(r["scores"], r["again"], strict=False)]
-    shares = [0.5 * (a - b) ** 2 / max(abs(best - 0.5 * (a + b)), 1e-12) for a, b in pairs]
-    return float(np.sqrt(np.mean(shares)))
+    a, b = _pairs(name, path)
+    left = np.maximum(np.abs(_EVERY_JOB[name].best_possible - 0.5 * (a + b)), 1e-12)
+    return float(np.sqrt(np.mean(0.5 * (a - b) ** 2 / left)))
 
 
 def observed(name: str, value: float, rng: np.random.Generator, path: Path = PATH) -> float:
     """Return a noisy score; none is better than the best possible one."""
-    job = JOBS[name]
+    job = _EVERY_JOB[name]
     sign = 1.0 if job.direction == "maximize" else -1.0
     left = abs(job.best_possible - value)
     score = value + relative_noise(name, path) * np.sqrt(left) * rng.standard_normal()
     return float(sign * min(sign * score, sign * job.best_possible))
 
 
+def observed_as_recorded(name: str, value: float, rng: np.random.Generator, path: Path = PATH) -> float:
+    """Return an accuracy with the noise of a recorded pair about as good, and none better than the best of such pairs.
+
+    A normal deviate near the best possible value makes scores up there that no evaluation has had. So does the noise of
+    a model that now and then fails, where it is added and not subtracted.
+    """
+    a, b = _pairs(name, path)
+    near = np.argsort(np.abs(0.5 * (a + b) - value))[:_N_NEAR]
+    one = rng.choice(near)
+    score = value + float(rng.choice([-1.0, 1.0]) * (a[one] - b[one]) / np.sqrt(2.0))
+    most = max(value, float(np.max([a[near], b[near]])))
+    return min(score, most)
+
+
+@cache
+def _pairs(name: str, path: Path) -> NDArray[np.float64]:
+    """Return the scores of points that were evaluated twice, shape (2, n)."""
+    records = [each for each in read(path) if each["job"] == name]
+    return np.array([pair for r in records for pair in zip(r["scores"], r["again"], strict=False)]).T
+
+
 @cache
 def problem(name: str, path: Path = PATH) -> Problem:
     """Return the surrogate of a job, in the direction and units of its score; ε is 0.01, or 1 % of an untuned score."""
-    job = JOBS[name]
+    job = _EVERY_JOB[name]
     points, scores = table(name, path)
     predict = _fitted(points, scores, job)
     sign = 1.0 if job.direction == "maximize" else -1.0
@@ -145,13 +170,16 @@ def highest(
 
 def everywhere(space: Space, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Return n points of a space, encoded, shape (n, d)."""
+    return space.snap(_drawn(space, n, rng))
+
+
+def _drawn(space: Space, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return points all over the space with values on all axes, those that are inactive as well."""
     categories = space.categories
-    return space.snap(
-        np.where(
-            categories > 0,
-            rng.integers(0, np.maximum(categories, 1), (n, len(categories))),
-            rng.random((n, len(categories))),
-        )
+    return np.where(
+        categories > 0,
+        rng.integers(0, np.maximum(categories, 1), (n, len(categories))),
+        rng.random((n, len(categories))),
     )
 
 
@@ -161,4 +189,8 @@ def around(space: Space, best: NDArray[np.float64], n: int, rng: np.random.Gener
     moved = np.clip(start + _STEP * rng.standard_normal(start.shape), 0.0, 1.0)
     anew = rng.random(start.shape) < 1.0 / start.shape[1]
     is_category = space.categories > 0
-    return space.snap(np.where(is_category, np.where(anew, everywhere(space, n, rng), start), moved))
+    drawn = _drawn(space, n, rng)
+    near = np.where(is_category, np.where(anew, drawn, start), moved)
+    # What a step into another branch activates has no place to step from.
+    is_new = space.active(near) & ~space.active(start)
+    return space.snap(np.where(is_new, drawn, near))

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from benchmarks.records import RESULTS
 from benchmarks.sections import (
+    conditional,
     coverage,
     doubt,
     draws,
@@ -31,6 +32,7 @@ SECTIONS: tuple[Callable[[Path], Section | None], ...] = (
     doubt.section,
     draws.section,
     misspecified.section,
+    conditional.section,
     forecast.section,
     coverage.section,
     width.section,

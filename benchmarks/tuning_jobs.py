@@ -26,6 +26,7 @@ class TuningJob:
         build: Returns the model with these parameters and a seed.
         data: Name of the data.
         is_noisy: Whether folds and seed are new in every trial.
+        folds: Of the cross-validation.
         direction: Of the score: the accuracy, or of a regression the root mean square error.
     """
 
@@ -33,6 +34,7 @@ class TuningJob:
     build: Callable[[Params, int], Any]
     data: Literal["wine", "cancer", "digits", "diabetes"]
     is_noisy: bool
+    folds: int = 5
 
     @property
     def direction(self) -> Literal["maximize", "minimize"]:
@@ -50,7 +52,7 @@ class TuningJob:
 
         points, target = _data(self.data)
         seed = seed if self.is_noisy else 0
-        splitter = (KFold if self.data == "diabetes" else StratifiedKFold)(5, shuffle=True, random_state=seed)
+        splitter = (KFold if self.data == "diabetes" else StratifiedKFold)(self.folds, shuffle=True, random_state=seed)
         scoring = "neg_root_mean_squared_error" if self.data == "diabetes" else "accuracy"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that thirty epochs were not enough is for the score to say

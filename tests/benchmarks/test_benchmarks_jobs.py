@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from benchmarks import job_tables, jobs
+from benchmarks.records import read
 from benchmarks.tuning_jobs import JOBS
+
+NAMES = ("tree, cancer", "SVM, wine")
 
 
 @pytest.mark.parametrize("name", JOBS)
@@ -23,9 +26,8 @@ def test_a_job_scores_a_point_of_its_space_and_is_exact_unless_it_is_noisy(name:
 def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("_BATCH", "_N_EVERYWHERE", "_N_AROUND"):
         monkeypatch.setattr(job_tables, name, 10)
-    monkeypatch.setattr(job_tables, "JOBS", {name: JOBS[name] for name in ("tree, cancer", "SVM, wine")})
     path = tmp_path / "jobs.jsonl.gz"
-    job_tables.record(path, 20)
+    job_tables.record(path, 20, NAMES)
     return path
 
 
@@ -34,9 +36,9 @@ def test_a_table_goes_on_where_it_was(recorded: Path, monkeypatch: pytest.Monkey
     assert points.shape == (20, 5)
     assert len(scores) == 20
     before = recorded.read_bytes()
-    job_tables.record(recorded, 20)
+    job_tables.record(recorded, 20, NAMES)
     assert recorded.read_bytes() == before
-    job_tables.record(recorded, 30)
+    job_tables.record(recorded, 30, NAMES)
     more, _ = job_tables.table("tree, cancer", recorded)
     assert np.array_equal(more[:20], points)
     assert len(more) == 30
@@ -53,6 +55,19 @@ def test_the_surrogate_knows_its_optimum_and_its_noise(recorded: Path) -> None:
     expected = job_tables.relative_noise("tree, cancer", recorded) * np.sqrt(0.1)
     assert np.std(seen) == pytest.approx(expected, rel=0.15)
     assert max(seen) <= 1.0
+
+
+def test_noise_as_recorded_is_that_of_a_pair_as_good(recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job_tables, "_N_NEAR", 1)
+    records = [each for each in read(recorded) if each["job"] == "tree, cancer"]
+    a, b = np.array([pair for r in records for pair in zip(r["scores"], r["again"], strict=False)]).T
+    worst = int(np.argmin(a + b))
+    noise, most = abs(a - b)[worst] / np.sqrt(2.0), max(a[worst], b[worst])
+    rng = np.random.default_rng(0)
+    for value, above in ((0.1, 0.1 + noise), (most - noise / 2.0, most)):
+        monkeypatch.setattr(job_tables, "_pairs", lambda *_: np.array([a, b])[:, [worst]])
+        seen = {job_tables.observed_as_recorded("tree, cancer", value, rng, recorded) for _ in range(20)}
+        assert sorted(seen) == pytest.approx(sorted({value - noise, above}))
 
 
 def test_a_search_keeps_what_was_said_and_what_was_true(recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
