@@ -197,6 +197,17 @@ def pruned(
 
 
 @app.command()
+def constrained(
+    seeds: Annotated[int, typer.Option(min=1, help="Searches for each problem and way.")] = 20,
+    processes: Annotated[int, typer.Option(min=1, help="Searches at a time; give each one thread.")] = 1,
+) -> None:
+    """Stops where better points are forbidden, with and without a model of the constraints."""
+    from benchmarks.constrained import run
+
+    run(seeds, processes)
+
+
+@app.command()
 def conditional(
     seeds: Annotated[int, typer.Option(min=1, help="Searches for each study and sampler.")] = 20,
     processes: Annotated[int, typer.Option(min=1, help="Searches at a time; give each one thread.")] = 1,

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from benchmarks.records import RESULTS
 from benchmarks.sections import (
     conditional,
+    constrained,
     coverage,
     doubt,
     draws,
@@ -33,6 +34,7 @@ SECTIONS: tuple[Callable[[Path], Section | None], ...] = (
     draws.section,
     misspecified.section,
     conditional.section,
+    constrained.section,
     forecast.section,
     coverage.section,
     width.section,
