@@ -112,9 +112,7 @@ def run_search(key: dict[str, Any], trials: int = TRIALS) -> dict[str, Any]:
     n_feasible, stop, regret = 0, None, None
     while stop is None and len(model.history) < trials:
         trial = None if study is None else study.ask()
-        params: Mapping[str, float] = (
-            model.ask(epsilon=problem.epsilon) if trial is None else _suggested(trial, problem)
-        )
+        params = model.ask(epsilon=problem.epsilon) if trial is None else _suggested(trial, problem)
         x, y = np.array(params["x"]), np.array(params["y"])
         value = float(problem.objective(x, y))
         constraints = [float(constraint(x, y)) for constraint in problem.constraints]
