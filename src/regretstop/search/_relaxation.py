@@ -47,10 +47,9 @@ def relaxation(objective: Drawable, constraints: Sequence[Constraint], candidate
     for _ in range(_SWEEPS if len(constraints) > 1 else 1):
         for i in range(len(constraints)):
             means, variances = effects[i][0] + mean, effects[i][1] + std**2
-            for (by_mean, by_variance), k in zip(
-                effects[:i] + effects[i + 1 :], chosen[:i] + chosen[i + 1 :], strict=True
-            ):
-                means, variances = means + by_mean[k], variances + by_variance[k]
+            for j, (by_mean, by_variance) in enumerate(effects):
+                if j != i:
+                    means, variances = means + by_mean[chosen[j]], variances + by_variance[chosen[j]]
             chosen[i] = int(np.argmin(np.max(means + _SQRT_BETA * np.sqrt(variances), axis=1)))
     return Lagrangian(
         objective, [(constraint, menu[k]) for constraint, menu, k in zip(constraints, menus, chosen, strict=True)]
