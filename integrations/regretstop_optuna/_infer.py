@@ -59,42 +59,37 @@ def possible_values(distribution: BaseDistribution) -> tuple[float, ...]:
     return ()
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Place:
     """A parameter with one range, where it is.
 
     Attributes:
         item: The parameter.
-        above: What decides about it, as numbers of places, and the values of that: all but the last.
-        parent: The last that decides; None where nothing does.
-        values: The values of the last.
+        when: The values that each place that decides about it must have; places by their numbers, those above first.
     """
 
     item: Item
-    above: tuple[tuple[int, float], ...]
-    parent: int | None
-    values: list[float]
+    when: dict[int, frozenset[float]]
 
 
 def _tree_of(root: Node, ranges: Ranges) -> Tree:
-    """Return the axes of the nodes: one where children of the same node share a parameter with one range."""
-    places: list[_Place] = []
-    _place(root, {}, (), ranges, places)
-    names = [place.item[0] for place in places]
+    """Return the axes of the nodes: one for all places of a parameter with one range where they make one condition."""
+    places: dict[int, _Place] = {}
+    _place(root, {}, {}, ranges, places)
+    while _is_joined(places, ranges):
+        pass
+    names = [place.item[0] for place in places.values()]
     axes: dict[str, Axis] = {}
-    keys: list[str] = []
-    for place in places:
+    keys: dict[int, str] = {}
+    for place_number, place in places.items():
         name, number = place.item
-        when: dict[str, tuple[float, ...]] = {keys[above]: (value,) for above, value in place.above}
+        when = {keys[above]: tuple(sorted(values)) for above, values in place.when.items()}
         key = name
-        if place.parent is not None:
-            parent = keys[place.parent]
-            when[parent] = tuple(place.values)
-            if names.count(name) > 1:
-                key = f"{name} ({', '.join(f'{above} = {_said(axes[above], when[above])}' for above in when)})"
+        if when and names.count(name) > 1:
+            key = f"{name} ({', '.join(f'{above} = {_said(axes[above], when[above])}' for above in when)})"
         while key in axes or (key != name and key in names):
             key += "'"
-        keys.append(key)
+        keys[place_number] = key
         axes[key] = Axis(name, ranges[name][number], when)
     return Tree(axes)
 
@@ -102,29 +97,49 @@ def _tree_of(root: Node, ranges: Ranges) -> Tree:
 def _place(
     node: Node,
     known: Mapping[Item, int],
-    path: tuple[tuple[int, float], ...],
+    path: Mapping[int, frozenset[float]],
     ranges: Ranges,
-    places: list[_Place],
+    places: dict[int, _Place],
 ) -> None:
     """Add what is at a node and below it to the places, of which those above are known by their numbers."""
     known = dict(known)
-    above, last = path[:-1], path[-1] if path else None
     for item in node.own:
-        if is_single(ranges[item[0]][item[1]]):
-            continue
-        if last is None:
-            number = len(places)
-            places.append(_Place(item, (), None, []))
-        else:
-            same = [i for i, at in enumerate(places) if (at.item, at.above, at.parent) == (item, above, last[0])]
-            number = same[0] if same else len(places)
-            if not same:
-                places.append(_Place(item, above, last[0], []))
-            places[number].values.append(last[1])
-        known[item] = number
+        if not is_single(ranges[item[0]][item[1]]):
+            known[item] = len(places)
+            places[len(places)] = _Place(item, dict(path))
     for value, child in sorted(node.children.items()):
         assert node.parent is not None
-        _place(child, known, (*path, (known[node.parent], value)), ranges, places)
+        _place(child, known, {**path, known[node.parent]: frozenset([value])}, ranges, places)
+
+
+def _is_joined(places: dict[int, _Place], ranges: Ranges) -> bool:
+    """Join places of one parameter that differ in what one decision must be, and return whether there were any.
+
+    So a condition that has nothing to do with the decisions above it is found to be one: where all values of a decision
+    are among those of a place, it decides nothing.
+    """
+    for decision in reversed(list(places)):
+        alike: dict[tuple[Item, frozenset[tuple[int, frozenset[float]]]], list[int]] = {}
+        for number, place in places.items():
+            if decision in place.when:
+                others = frozenset((above, values) for above, values in place.when.items() if above != decision)
+                alike.setdefault((place.item, others), []).append(number)
+        name, which = places[decision].item
+        everything = frozenset(possible_values(ranges[name][which]))
+        for first, *rest in alike.values():
+            values = places[first].when[decision].union(*(places[number].when[decision] for number in rest))
+            if not rest and values != everything:
+                continue
+            for number in rest:
+                del places[number]
+            if values == everything:
+                del places[first].when[decision]
+            else:
+                places[first].when[decision] = values
+            for place in places.values():
+                place.when = {first if above in rest else above: known for above, known in place.when.items()}
+            return True
+    return False
 
 
 def _said(axis: Axis, values: Sequence[float]) -> str:

@@ -1,5 +1,6 @@
 """Conditional studies: what the trials say of the branches, what is certified of them, and what is not."""
 
+import itertools
 import logging
 import math
 
@@ -93,6 +94,25 @@ def test_a_parameter_that_needs_two_values_has_both() -> None:
     view = view_of(study_of([(params, {}) for params in trials]))
     assert view.obstacle is None
     assert view.tree.axes["x"].when == {"p": (1.0,), "q": (2.0,)}
+
+
+def test_decisions_that_have_nothing_to_do_with_each_other_have_an_axis_for_each_parameter() -> None:
+    """p decides about x, q about y and about k, which decides about z; a tree has one of them below the other."""
+    trials = []
+    for p, q, k in itertools.product("abc", "abc", range(4)):
+        below = {"y": 0.2} if q == "a" else {"k": k} | ({"z": 0.7} if k == 3 else {})
+        trials.append({"p": p, "q": q} | ({"x": 0.5} if p == "a" else {}) | below)
+    view = view_of(study_of([(params, {}) for params in trials]))
+    assert view.obstacle is None
+    assert {name: axis.when for name, axis in view.tree.axes.items()} == {
+        "p": {},
+        "q": {},
+        "x": {"p": (0.0,)},
+        "y": {"q": (0.0,)},
+        "k": {"q": (1.0, 2.0)},
+        "z": {"q": (1.0, 2.0), "k": (3.0,)},
+    }
+    assert len(view.tree.space().branches) == 2 * 3
 
 
 def test_one_that_only_happens_to_agree_is_not_the_parent() -> None:
