@@ -247,12 +247,12 @@ def _n_constraints(certificate: Statement) -> int:
 
 def _assumption(certificate: Statement, guarantee: Guarantee) -> str:
     noise, model, assumption = certificate.noise, certificate.model, _ASSUMPTION[guarantee]
-    k = _n_constraints(certificate)
-    if guarantee == "model" and k:
-        others = "the constraint" if k == 1 else f"{k} constraints"
-        assumption = f"given the fitted models of objective and {others} (hyperparameters estimated from the data)"
     if guarantee == "model" and certificate.maximum == "counted" and model is not None and model.sampling == "HMC":
         assumption = f"given the model, in the mean over {model.n_samples} samples of its hyperparameters"
+    k = _n_constraints(certificate)
+    if guarantee == "model" and k:
+        which = "the constraint that was violated" if k == 1 else f"{k} constraints that were violated"
+        assumption += f", and that of {which}"
     if noise is None or not noise.jitter_std > 0.0:
         return assumption
     return f"{assumption} and noise of deviation {rounded(noise.jitter_std)} on top, against rounding"
