@@ -118,7 +118,7 @@ def _is_joined(places: dict[int, _Place], ranges: Ranges) -> bool:
     So a condition that has nothing to do with the decisions above it is found to be one: where all values of a decision
     are among those of a place, it decides nothing.
     """
-    for decision in reversed(list(places)):
+    for decision in sorted({above for place in places.values() for above in place.when}, reverse=True):
         alike: dict[tuple[Item, frozenset[tuple[int, frozenset[float]]]], list[int]] = {}
         for number, place in places.items():
             if decision in place.when:
@@ -126,18 +126,23 @@ def _is_joined(places: dict[int, _Place], ranges: Ranges) -> bool:
                 alike.setdefault((place.item, others), []).append(number)
         name, which = places[decision].item
         everything = frozenset(possible_values(ranges[name][which]))
+        joined: dict[int, int] = {}
+        is_changed = False
         for first, *rest in alike.values():
             values = places[first].when[decision].union(*(places[number].when[decision] for number in rest))
-            if not rest and values != everything:
-                continue
-            for number in rest:
-                del places[number]
             if values == everything:
                 del places[first].when[decision]
-            else:
+            elif rest:
                 places[first].when[decision] = values
+            else:
+                continue
+            is_changed = True
+            joined |= dict.fromkeys(rest, first)
+        if is_changed:
+            for number in joined:
+                del places[number]
             for place in places.values():
-                place.when = {first if above in rest else above: known for above, known in place.when.items()}
+                place.when = {joined.get(above, above): known for above, known in place.when.items()}
             return True
     return False
 
