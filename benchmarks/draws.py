@@ -19,7 +19,8 @@ _N_FEATURES = 4096
 _N_FOR_SPREAD = 512
 # Sobol points that are looked at for a maximum: so many a cell with the lengthscales as sides, within limits.
 _N_A_CELL, _LOG2_LEAST, _LOG2_MOST = 256, 11, 16
-_START_EVERY, _APART = 128, 0.5
+# Starts of the ascents: one of so many of them, no fewer than so many, this far apart in lengthscales.
+_START_EVERY, _LEAST_STARTS, _APART = 512, 32, 0.5
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,8 @@ def cube_draw(lengthscales: Array, rng: np.random.Generator, effort: int = 0, ke
         return -float(np.cos(angle) @ weights), (np.sin(angle) * weights) @ frequencies
 
     def find_maximum() -> float:
-        starts = _apart(sobol[np.argsort(-screen(sobol))].astype(float) / lengthscales, len(sobol) // _START_EVERY)
+        n_starts = max(len(sobol) // _START_EVERY, _LEAST_STARTS)
+        starts = _apart(sobol[np.argsort(-screen(sobol))].astype(float) / lengthscales, n_starts)
         box = [(0.0, 1.0)] * dim
         return max(
             -float(minimize(negative, x, jac=True, method="L-BFGS-B", bounds=box).fun) for x in starts * lengthscales
