@@ -17,6 +17,7 @@ from regretstop.rules._facts import Deadline, Patience, Target
 from regretstop.rules._heuristic import Heuristic
 from regretstop.rules._optimality_gap import OptimalityGap
 from regretstop.rules._prb import PRB
+from regretstop.rules._query import two_deviations
 from regretstop.rules._remaining import probability_left
 from regretstop.rules._standard_error import Epsilon, standard_error
 from regretstop.rules._ucb_br import UCBbr
@@ -43,4 +44,5 @@ __all__ = [
     "probability_left",
     "resolve_rule",
     "standard_error",
+    "two_deviations",
 ]
