@@ -95,7 +95,7 @@ def searched_in(key: dict[str, Any]) -> tuple[Problem, float]:
             noise=lambda rng: float(rng.normal(0.0, noise_std)),
         )
         return found, EPSILON
-    if name in ROWS:
+    if name in ROWS and key["share"] is None:
         found = paper_problems.problem_of({"problem": name, "kernel": "Matérn-5/2", "seed": seed})
         return found, found.epsilons[0]
     found = shekel(SHARES) if name == "Shekel-4" else problem(name)

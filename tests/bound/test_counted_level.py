@@ -34,7 +34,7 @@ def test_it_is_found_to_within_a_few_hundredths(
 
 
 def test_a_tail_that_vanishes() -> None:
-    assert 1.0 <= _level_with(lambda x: (x < 1.0).astype(float), 0.05, 3.0) <= 1.01
+    assert 1.0 <= _level_with(lambda x: (x < 1.0).astype(float), 0.05, 3.0) <= 1.03  # the precision
     assert _level_with(np.zeros_like, 0.05, 3.0) == 3.0 / _FARTHEST
 
 

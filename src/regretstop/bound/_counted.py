@@ -84,15 +84,16 @@ def count_left(
     n_replicates = _replicates(maxima, _FAR if is_far else _NEAR)
     while True:
         counts = _Counts([each.sample(levels, n_replicates) for each in maxima])
-        likely = _level_with(counts.mean, delta, levels[0], _ROUGH)
         bound = _level_with(partial(counts.upper, log_risk=log_risk), (1.0 - _COUNTING) * delta, levels[0])
-        if not decides or not likely < epsilon <= bound or n_replicates >= _replicates(maxima, _NEAR) * _MORE:
+        (above,), (error,), _ = mean_of_capped(counts.at(np.array([epsilon])))
+        is_open = decides and above <= delta and epsilon <= bound
+        if not is_open or n_replicates >= _replicates(maxima, _NEAR) * _MORE:
             break
+        likely = _level_with(counts.mean, delta, levels[0], _ROUGH)
         levels, n_replicates = [likely, epsilon], _replicates(maxima, _NEAR) * _MORE
-    above, error, _ = mean_of_capped(counts.at(np.array([epsilon])))
     mean, mean_error = counts.total(_MOST_STDS * max(each.prior_std for each in maxima), gain)
     bound = max(bound, min(levels) / _SUITS)
-    return Left(bound, float(above[0]), float(error[0]), mean, mean_error, n_replicates * N_CHOSEN)
+    return Left(bound, float(above), float(error), mean, mean_error, n_replicates * N_CHOSEN)
 
 
 class _Counts:
@@ -130,9 +131,8 @@ class _Counts:
             gain: g of levels.
         """
         known = sorted(self._known)
-        self.at(np.array([known[0] / _LOWEST]))
-        if known[-1] < highest:
-            self.at(np.geomspace(known[-1], highest, _N_HIGHER))
+        n_higher = _N_HIGHER if known[-1] < highest else 1
+        self.at(np.append(known[0] / _LOWEST, _geomspace(known[-1], highest, n_higher)))
         levels = np.array(sorted(self._known))
         left, errors, _ = mean_of_capped(self.at(levels))
         gains = gain(levels)
@@ -189,20 +189,30 @@ def _level_with(left: Callable[[Array], Array], share: float, level: float, prec
             where what is missed would not be seen to be.
         precision: Relative to the level.
     """
-    low, high, n = level / _FARTHEST, level * _FARTHEST, _N_LEVELS
-    while True:
-        if high > _HIGHEST * level:
-            return math.inf
-        levels = np.geomspace(low, high, n)
-        above = np.flatnonzero(~(left(levels) <= share))  # what is no number is not little
+    levels = _geomspace(level / _FARTHEST, level * _FARTHEST, _N_LEVELS)
+    while levels[-1] <= _HIGHEST * level:
+        values = left(levels)
+        above = np.flatnonzero(~(values <= share))  # what is no number is not little
         if not len(above):
-            return low
-        if above[-1] == n - 1:
-            low, high = high, high * _FARTHEST**2
+            return float(levels[0])
+        i = int(above[-1])
+        if i == len(levels) - 1:
+            levels = _geomspace(levels[-1], levels[-1] * _FARTHEST**2, _N_LEVELS)
             continue
-        low, high, n = float(levels[above[-1]]), float(levels[above[-1] + 1]), _N_FINER
+        low, high = float(levels[i]), float(levels[i + 1])
         if high <= (1.0 + precision) * low:
             return high
+        levels = _geomspace(low, high, _N_FINER)
+        if levels[1] > (1.0 + precision) * low:  # a step further where the tail is about a power
+            logs = np.log(np.maximum(values[i : i + 2], 1e-300) / share)
+            guess = low * (high / low) ** (logs[0] / (logs[0] - logs[1]))
+            sides = guess * (1.0 + precision) ** np.array([-0.45, 0.45])
+            levels = np.sort(np.concatenate([levels, np.clip(sides, low, high)]))
+    return math.inf
+
+
+def _geomspace(low: float, high: float, n: int) -> Array:
+    return np.asarray(np.geomspace(low, high, n), dtype=np.float64)
 
 
 def mean_of_capped(counts: Array) -> tuple[Array, Array, Array]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp, ndtr, ndtri
+from scipy.special import ndtr, ndtri
 
 from regretstop.array import Array
 from regretstop.spaces import Space, scrambled_sobol
@@ -84,6 +84,7 @@ class Faces:
 
     def __init__(self, space: Space, lengthscales: Array, centers: Array, rng: np.random.Generator) -> None:
         self._rng = rng
+        self._sequence: Array | None = None
         self._dim = space.dim
         self.numeric = np.flatnonzero(space.categories == 0)
         self._categorical = np.flatnonzero(space.categories > 0)
@@ -101,6 +102,12 @@ class Faces:
         self._centers = centers[:, self.numeric]
         self._branches = space.branch_of(centers)
         self._scales = np.tile(_NEAR, len(centers) // len(_NEAR))[:, None] * self._lengthscales
+        width = _cdf((self._high[:, None] - self._centers) / self._scales)
+        width -= _cdf((self._low[:, None] - self._centers) / self._scales)
+        # Log of the density of a center's points at itself, in lengthscales; shape (B, m, a).
+        scales = math.sqrt(2.0 * math.pi) * self._scales / self._lengthscales
+        self._log_peaks = -np.log(scales * np.where(self._varies[:, None], width, 1.0))
+        self._log_uniform = np.log(self._lengthscales / self._sides)[:, None]
         # The number of a center's own choice among those of each branch, −1 where it is not one; shape (B, m, c).
         is_own = self._choices[:, None] == centers[None, :, self._categorical, None]
         self._own = np.where(is_own.any(axis=3), is_own.argmax(axis=3), -1)
@@ -115,8 +122,10 @@ class Faces:
         a, c, m = len(self.numeric), len(self._categorical), len(self._centers)
         dim = 2 * a + 1 + c + (self._n_branches > 1)
         # One sequence, shifted anew for each replicate: each is unbiased, and they are independent given the sequence.
+        if self._sequence is None:
+            self._sequence = scrambled_sobol(dim, N_PLACES, self._rng)
         shifts = self._rng.random((n_replicates, 1, dim))
-        u = ((scrambled_sobol(dim, N_PLACES, self._rng) + shifts) % 1.0).reshape(-1, dim)
+        u = ((self._sequence + shifts) % 1.0).reshape(-1, dim)
         u = np.clip(u, 1e-12, 1.0 - 1e-12)  # kept off 0 and 1, where quantiles are infinite
         of_face, of_point, which, of_choice = u[:, :a], u[:, a : 2 * a], u[:, 2 * a], u[:, 2 * a + 1 : 2 * a + 1 + c]
         source = np.minimum((which * 2 * m).astype(np.intp), m)  # a center, or m for anywhere
@@ -168,12 +177,9 @@ class Faces:
         p_high: Array,
     ) -> Array:
         """Return the log density of places, their free coordinates measured in lengthscales, shape (m,)."""
-        ends = (self._high[:, None] - self._centers) / self._scales, (self._low[:, None] - self._centers) / self._scales
-        inside = np.where(self._varies[:, None], _cdf(ends[0]) - _cdf(ends[1]), 1.0)
         z = (x[:, None] - self._centers) / self._scales
-        log_scales = np.log(math.sqrt(2.0 * math.pi) * self._scales / self._lengthscales * inside)
-        log_normal = -0.5 * z**2 - log_scales[branch]
-        log_uniform = np.log(self._lengthscales / self._sides)[branch][:, None]
+        log_normal = self._log_peaks[branch] - 0.5 * z**2
+        log_uniform = self._log_uniform[branch]
         log_end = np.where(is_high[:, None], np.log(p_high), np.log(1.0 - p_free - p_high))
         log_free = np.log(p_free) + np.concatenate([log_normal, log_uniform], axis=1)
         log_numeric = np.where(is_free[:, None], log_free, log_end)
@@ -184,8 +190,10 @@ class Faces:
         log_choices = _log_kept_or_drawn(numbers[:, None], own, self._n_choices[branch][:, None]).sum(axis=2)
         own_branch = np.append(self._branches if self._n_branches > 1 else np.full(len(self._centers), -1), -1)
         log_branch = _log_kept_or_drawn(branch[:, None], own_branch, np.array(self._n_branches))
-        share = np.append(np.full(len(self._centers), 0.5 / len(self._centers)), 0.5)
-        return np.asarray(logsumexp(log_numeric + log_choices + log_branch, axis=1, b=share), dtype=np.float64)
+        log_share = np.log(np.append(np.full(len(self._centers), 0.5 / len(self._centers)), 0.5))
+        logs = log_numeric + log_choices + log_branch + log_share
+        highest = logs.max(axis=1)
+        return highest + np.log(np.exp(logs - highest[:, None]).sum(axis=1))
 
 
 def _table(space: Space, axes: NDArray[np.intp], n_choices: NDArray[np.int64]) -> NDArray[np.intp]:

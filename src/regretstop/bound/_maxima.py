@@ -18,13 +18,12 @@ computed. Both phases are unbiased, and independent replicates of them show how 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtri_exp
 
-from regretstop.array import Array
+from regretstop.array import Array, upper_triangle
 from regretstop.bound._faces import N_PLACES, Faces, Places, settings_of
 from regretstop.bound._normal_vectors import ROUNDING, at_zero, determinants, factor_of
 from regretstop.model import HasJets
@@ -104,7 +103,7 @@ class _Draws:
         drawn = self.others + above[..., None] * self.per_std[:, None, :]
         n_slopes = drawn.shape[-1] - k * (k + 1) // 2
         is_outward = np.all(drawn[..., :n_slopes] > 0.0, axis=-1)
-        first, second = _triangle(k)
+        first, second = upper_triangle(k)
         bends = np.empty((*is_outward.shape, k, k))
         bends[..., first, second] = bends[..., second, first] = drawn[..., n_slopes:]
         size, is_maximum = determinants(bends)
@@ -116,12 +115,6 @@ class _Draws:
     def size(self) -> int:
         """How many numbers are worked on for one level."""
         return self.others.size + len(self.mean) * _N_DRAWS * self.n_free**2
-
-
-@cache
-def _triangle(k: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the indices of the upper triangle of a matrix, which takes longer to find than to use."""
-    return np.triu_indices(k)
 
 
 class ExpectedMaxima:
@@ -215,8 +208,10 @@ class ExpectedMaxima:
         They are as many at a time as memory allows for jets of this size, which k and a tell.
         """
         n_free, n_numeric = places.n_free, places.n_numeric
-        for k, a in np.unique(np.stack([n_free, n_numeric], axis=1), axis=0).tolist():
-            index = np.flatnonzero((n_free == k) & (n_numeric == a))
+        kinds = n_numeric * (n_numeric.max(initial=0) + 1) + n_free
+        for kind in np.unique(kinds).tolist():
+            index = np.flatnonzero(kinds == kind)
+            k, a = int(n_free[index[0]]), int(n_numeric[index[0]])
             q = size(k, a)
             most = max(_AT_ONCE // (q * (q + self._n_data)), 1)
             yield from ((index[i : i + most], k) for i in range(0, len(index), most))

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from regretstop.array import Array
+from regretstop.array import Array, upper_triangle
 from regretstop.model._kernels import Kernel
 from regretstop.model._protocols import Draws, HasJets, HasPaths, Posterior
 
@@ -208,7 +208,7 @@ def _in_units(
     """Return the jet of a posterior with slopes in units of other lengthscales than its own."""
     mean, covariance = posterior.jet(points, axes, n_free, reference, weight)
     ratios = (lengthscales / posterior.lengthscales)[axes]
-    first, second = np.triu_indices(n_free)
+    first, second = upper_triangle(n_free)
     units = np.concatenate([np.ones((len(axes), 1)), ratios, ratios[:, first] * ratios[:, second]], axis=1)
     return mean * units, covariance * units[:, :, None] * units[:, None, :]
 
@@ -222,7 +222,7 @@ def _product(mean: Array, multiplier: Multiplier, n_axes: int, n_free: int) -> A
         n_axes: How many slopes there are.
         n_free: Second derivatives are those along the first so many axes.
     """
-    first, second = np.triu_indices(n_free)
+    first, second = upper_triangle(n_free)
     size, slope, bend = multiplier(mean[:, 0])
     slopes, bends = mean[:, 1 : 1 + n_axes], mean[:, 1 + n_axes :]
     own_slopes = slope[:, None] * slopes

@@ -171,7 +171,7 @@ class GaussianProcessPosterior:
         mean = matvec(to_data, self._weights).reshape(shape)
         # The constant mean cancels in f − f(x̂).
         mean[:, 0] += (1.0 - weight) * self.mean - weight * float(own_cross @ self._weights)
-        covariance = self.prior_std**2 * correlation_of_jet(self.kernel, axes.shape[1], n_free)
+        covariance = self.prior_std**2 * correlation_of_jet(type(self.kernel), axes.shape[1], n_free)
         covariance = covariance - whitened @ whitened.transpose(0, 2, 1)
         covariance += unexplained[:, :, None] * unexplained[:, None, :] / self._mean_precision
         with_own = cross[:, :, -1] - whitened @ own_whitened + own_unexplained * unexplained
