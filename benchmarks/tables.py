@@ -31,7 +31,7 @@ def stopped_and_false(counts: "pd.Series[Any]") -> str:
     return "{:d}/{:d}, {:d}".format(*(int(counts[name]) for name in ("stopped", "searches", "false")))
 
 
-def wilson_interval(k: int, n: int) -> tuple[float, float]:
+def wilson_interval(k: float, n: float) -> tuple[float, float]:
     """Return Wilson's 95 % interval of k of n; of nothing, all is possible."""
     if n == 0:
         return 0.0, 1.0

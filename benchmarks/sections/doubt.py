@@ -19,6 +19,8 @@ Record = dict[str, Any]
 RULES = {"UCBbr": "√β = 2", "mode": "√β = 2 and the count (default)"}
 _EXPERIMENT, _DEFAULT = RULES.values()
 _DRAWS = {"priors": "draws of the model's priors"} | dict.fromkeys(("GP 3e-3", "GP 5e-3"), "draws of the paper")
+# Asked where the default has stopped, along some of the draws.
+_SAMPLES = "samples"
 _FUNCTIONS = f"functions of the paper, ε = {EPSILON:g}"
 _EARLY = 20
 # On these nothing, or little, in the data tells of what is missed.
@@ -43,7 +45,7 @@ def section(folder: Path) -> Section | None:
         shown=_shown(cells),
         caption="Share of the searches that each had stopped, and stopped falsely, after so many evaluations",
         draw=lambda figure: _draw(figure, stops),
-        found=(_held_back(stops), _early(stops)),
+        found=(_held_back(stops), _early(stops), _over_samples(records)),
         tables={"doubt": cells, "doubt-groups": groups_of(stops)},
     )
 
@@ -52,11 +54,8 @@ def stopped(records: Sequence[Record]) -> pd.DataFrame:
     """Return for each rule on each search after how many evaluations it stopped, ∞ if never, and whether falsely."""
     rows: list[Record] = []
     for record in records:
-        epsilon = record["epsilon"]
         for name, words in RULES.items():
-            hit = next(
-                (s for s in record["said"] if name in s and s[name][0] is not None and s[name][0] < epsilon), None
-            )
+            hit = _first_stop(record, name)
             rows.append(
                 {
                     "problem": record["problem"],
@@ -64,10 +63,15 @@ def stopped(records: Sequence[Record]) -> pd.DataFrame:
                     "seed": record["seed"],
                     "rule": words,
                     "stop": np.inf if hit is None else hit["n"],
-                    "false": hit is not None and hit[name][1] > epsilon,
+                    "false": hit is not None and hit[name][1] > record["epsilon"],
                 }
             )
     return pd.DataFrame(rows)
+
+
+def _first_stop(record: Record, name: str) -> Record | None:
+    """Return what was kept of the first test at which one of them stopped, None if there was none."""
+    return next((said for said in record["said"] if doubt.stops(said, name, record["epsilon"])), None)
 
 
 def _by(stops: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
@@ -144,6 +148,32 @@ def _early(stops: pd.DataFrame) -> str:
         f"**Few data.** False stops within {_EARLY} evaluations: {', '.join(said)}. A step whose lower floor no "
         "evaluation has come near leaves no trace in the data: the values are those of a smooth bowl."
     )
+
+
+def _over_samples(records: Sequence[Record]) -> str:
+    """Return what samples of the hyperparameters say along draws whose search the default has ended."""
+    asked = [record for record in records if any(_SAMPLES in said for said in record["said"])]
+    parts: list[str] = []
+    for kind, words in (("priors", "draws of the priors"), ("GP", "draws of the paper")):
+        pairs = [
+            (_first_stop(record, "mode"), _first_stop(record, _SAMPLES), record["epsilon"])
+            for record in asked
+            if record["problem"].startswith(kind)
+        ]
+        if not pairs:
+            continue
+        false, still = (
+            sum(pair[i] is not None and pair[i][name][1] > pair[2] for pair in pairs)
+            for i, name in enumerate(("mode", _SAMPLES))
+        )
+        stopped = [(ours["n"], theirs["n"]) for ours, theirs, _ in pairs if ours is not None and theirs is not None]
+        later = float(np.median([theirs / ours for ours, theirs in stopped])) if stopped else np.nan
+        parts.append(
+            f"of {len(pairs)} searches that the default ended on {words}, {false} falsely, samples ended "
+            f"{len(stopped)} within half as many evaluations more, {still} falsely, after {later:.2f} times as many in "
+            "the median"
+        )
+    return f"**Over {doubt.N_SAMPLES} samples** of the hyperparameters: {'; '.join(parts) or 'not asked'}."
 
 
 def _draw(figure: Figure, stops: pd.DataFrame) -> None:
