@@ -35,12 +35,42 @@ def number(value: float) -> str:
 
 def test_the_guide_has_the_default_with_an_unknown_kernel() -> None:
     groups = counts_of("doubt-groups")
-    lines = [line for line in GUIDE.splitlines() if line.startswith("| ") and line.count("|") == 6]
     for name, part in groups.groupby("group"):
         cells = " | ".join(
             f"{row['stopped']}, {row['false']}, {number(row['median evaluations'])}" for _, row in part.iterrows()
         )
-        assert f"| {name} | {part['searches'].iloc[0]} | {cells} |" in lines
+        assert f"| {name} | {part['searches'].iloc[0]} | {cells} |" in GUIDE.splitlines()
+    by_default = counts_of("doubt", problem="Hartmann-6", rule="√β = 2 and the count (default)").fillna("")
+    told = {row["ε"]: f"{row['false']} of {row['stopped']}" for _, row in by_default.iterrows()}
+    assert f"{told['1%']} stops at ε = 1 %, {told['5%']} at 5 %, {told['']} at ε = 0.1" in said(GUIDE)
+
+
+def test_the_guide_has_the_count_with_a_known_kernel() -> None:
+    cells = counts_of("width", points="calibrated")
+    rules = {
+        "calibrated, 0.05": "the count, δ = 0.05 (default)",
+        "calibrated, 0.1": "the count, δ = 0.1",
+        "UCBbr": "`UCBbr` with √β = 2",
+        "PRB": "`PRB`",
+        "ΔCB": "`DeltaCB`",
+        "gap": "the gap by a grid",
+    }
+    for rule, words in rules.items():
+        part = cells[cells["rule"].eq(rule)]
+        row = f"| {words} | {part['searches'].sum():,} | {part['stopped'].sum():,}, {part['false'].sum()} |"
+        assert row in GUIDE.splitlines()
+    counts = cells[cells["rule"].eq("calibrated, 0.05")], cells[cells["rule"].eq("calibrated, 0.1")]
+    assert len(counts[0]) == 24
+    for part, delta in zip(counts, (5.0, 10.0), strict=True):
+        assert (part["false from %"] <= delta).all()
+    (later,) = re.findall(r"Its median is later than UCBbr's in (\d+)\.", report_text())
+    assert f"its median is later than that of √β = 2 in {later}" in said(GUIDE)
+    bin_ = counts_of("width-calibration").iloc[1]
+    share, low, high, told = (100 * bin_[name] for name in ("remained", "remained from", "remained to", "said"))
+    assert (
+        f"something was left in {share:.1f} % of {bin_['certificates']:,.0f} certificates ({low:.1f} to {high:.1f} %), "
+        f"where {told:.1f} % were said"
+    ) in said(GUIDE)
 
 
 def test_the_guide_says_how_often_forecasts_held() -> None:
@@ -56,15 +86,12 @@ def test_the_guide_says_how_often_forecasts_held() -> None:
     assert 70.0 <= found.loc["all", "held %"] <= 90.0
 
 
-def test_the_guide_and_the_theory_have_what_was_held_back() -> None:
-    (line,) = [line for line in report_text().splitlines() if line.startswith("**Stops held back**")]
-    counted, sampled = (re.findall(r"(\d+) right ones .*? and (\d+) false ones", part)[0] for part in line.split("; "))
-    boosting = re.findall(r"boosting 1% (\d+)", line.split("; ")[0])[0]
-    assert f"holds back {counted[0]} right stops, {boosting} of them on the boosting table" in said(GUIDE)
-    assert f"beside {counted[1]} false ones" in said(GUIDE)
-    assert f"hold back {sampled[0]} more right stops" in said(GUIDE)
-    assert f"{sampled[1]} more false ones, which is why" in said(GUIDE)
-    assert f"held back {sampled[0]} more right stops and {sampled[1]} more false ones" in said(THEORY)
+def test_the_guide_has_what_was_held_back_and_what_samples_say() -> None:
+    (line,) = [line for line in report_text().splitlines() if line.startswith("**Held back**")]
+    ((right, _),) = re.findall(r"(\d+) right ones .*? and (\d+) false ones", line)
+    assert f"and {right} right ones of all" in said(GUIDE)
+    (line,) = [line for line in report_text().splitlines() if line.startswith("**Over 32 samples**")]
+    assert line.partition(": ")[2] in said(GUIDE)
 
 
 @pytest.mark.parametrize(

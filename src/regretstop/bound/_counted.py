@@ -62,6 +62,7 @@ def count_left(
     epsilon: float,
     gain: Callable[[Array], Array] = np.asarray,
     *,
+    guessed: bool = False,
     decides: bool = True,
 ) -> Left:
     """Return the level above which at most δ is left, and how much is left above ε.
@@ -72,13 +73,14 @@ def count_left(
         log_share: Log of this count's part of that.
         epsilon: In their units. A bound is not looked for below a fifth of it.
         gain: Returns what levels are to gain, both of shape (l,).
-        decides: Whether it matters on which side of ε the bound is. Where ε is a guess of the bound it does not, and a
-            count that is as exact as one far from δ will do.
+        guessed: Whether ε is a guess of the bound: then it need not be looked for.
+        decides: Whether it matters on which side of ε the bound is. Where it does not, a count that is as exact as one
+            far from δ will do.
     """
     log_risk = math.log(_COUNTING * delta / 2) + log_share  # of two counts at most
     epsilon = min(epsilon, _HIGHEST * max(each.prior_std for each in maxima))
     # Many posteriors are asked about one level, ε. One is asked for the level, wherever it is.
-    likely = epsilon if len(maxima) > 1 or not decides else likely_level(maxima, delta, epsilon)
+    likely = epsilon if len(maxima) > 1 or guessed else likely_level(maxima, delta, epsilon)
     levels = [likely, epsilon] if epsilon != likely < math.inf else [epsilon]
     is_far = not decides or not epsilon / _IS_FAR <= levels[0] <= epsilon * _IS_FAR
     n_replicates = _replicates(maxima, _FAR if is_far else _NEAR)

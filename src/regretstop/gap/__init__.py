@@ -1,7 +1,14 @@
 """The optimality gap of one evaluated trial: counted, or by a grid."""
 
 from regretstop.bound import ledger_for
-from regretstop.gap._counted import CountedGap, counted_gap, counting_obstacle, left_above, likely_optimum
+from regretstop.gap._counted import (
+    CountedGap,
+    best_trial,
+    counted_gap,
+    counting_obstacle,
+    left_above,
+    likely_optimum,
+)
 from regretstop.gap._grid import Gap, calibrated_gap, calibrated_gaps, certified_gap, slopes_known
 from regretstop.gap._levels import RegretLevels
 from regretstop.snapshot import Snapshot
@@ -10,6 +17,7 @@ __all__ = [
     "CountedGap",
     "Gap",
     "RegretLevels",
+    "best_trial",
     "calibrated_gap",
     "calibrated_gaps",
     "certified_gap",

@@ -61,7 +61,9 @@ def counting_obstacle(snapshot: Snapshot) -> str | None:
     return None
 
 
-def counted_gap(snapshot: Snapshot, delta: float, epsilon: float, incumbent: int | None = None) -> CountedGap:
+def counted_gap(
+    snapshot: Snapshot, delta: float, epsilon: float, incumbent: int | None = None, *, decides: bool = True
+) -> CountedGap:
     """Return the counted gap of an evaluated trial.
 
     The snapshot must have no obstacle, and its draws derivatives.
@@ -71,9 +73,10 @@ def counted_gap(snapshot: Snapshot, delta: float, epsilon: float, incumbent: int
         delta: δ. A hundredth of it is kept for the error of the count, and shared by all tests like 1/k(k+1).
         epsilon: ε in the objective's units, by which it is known how exact the count has to be, and what is left.
         incumbent: Index of the trial among the snapshot's points; by default the best one.
+        decides: Whether it matters on which side of ε the gap is.
     """
     if incumbent is None:
-        incumbent = _best_trial(snapshot, delta)
+        incumbent = best_trial(snapshot, delta)
     # The shares of the tests, 1/k(k+1), add up to 1.
     log_share = -math.log(snapshot.test * (snapshot.test + 1))
     units, pivot = snapshot.model.units, _pivot(snapshot, incumbent)
@@ -81,7 +84,15 @@ def counted_gap(snapshot: Snapshot, delta: float, epsilon: float, incumbent: int
         asked = epsilon if units.warp is None else _likely_regret(snapshot, incumbent, delta, epsilon)
         levels = RegretLevels.at(units, pivot, asked)
         ways = [
-            count_left(maxima, delta, log_share, levels.level(asked), units.bent, decides=asked == epsilon)
+            count_left(
+                maxima,
+                delta,
+                log_share,
+                levels.level(asked),
+                units.bent,
+                guessed=asked != epsilon,
+                decides=decides and asked == epsilon,
+            )
             for maxima in _ways(snapshot, incumbent, levels)
         ]
         found = min(ways, key=lambda left: left.bound)
@@ -105,7 +116,7 @@ def likely_optimum(snapshot: Snapshot, delta: float) -> float:
 
     The snapshot must have no obstacle, and its draws derivatives.
     """
-    incumbent = _best_trial(snapshot, delta)
+    incumbent = best_trial(snapshot, delta)
     with np.errstate(under="ignore"):
         return snapshot.mean_of(incumbent) + min(likely_level(maxima, delta) for maxima in _ways(snapshot, incumbent))
 
@@ -124,7 +135,7 @@ def _likely_regret(snapshot: Snapshot, incumbent: int, delta: float, epsilon: fl
     return seen if seen > _IS_FAR * epsilon else epsilon
 
 
-def _best_trial(snapshot: Snapshot, delta: float) -> int:
+def best_trial(snapshot: Snapshot, delta: float) -> int:
     """Return the index of the trial whose lower confidence bounds are the best on average."""
     half = upper_quantile(math.log(0.5 * delta))
     lower = [mean - half * std for mean, std in snapshot.at_data()]

@@ -7,7 +7,7 @@ import numpy as np
 
 from regretstop.bound import RiskLedger, ledger_for
 from regretstop.certificate import Certificate
-from regretstop.gap import CountedGap, Gap, counted_gap, gap_beside
+from regretstop.gap import CountedGap, Gap, best_trial, counted_gap, gap_beside
 from regretstop.prose import rounded, rounded_up
 from regretstop.rules._base import Rule
 from regretstop.rules._estimate import Estimate, verdict
@@ -51,20 +51,21 @@ class LedgerRule(Rule):
         if nothing_known:
             return self._obstructed(snapshot, nothing_known)
         ledger = RiskLedger(self.delta, math.inf, self.simultaneous)
-        found = counted_gap(snapshot, ledger.risk_of(snapshot.test), self.tolerance)
+        risk = ledger.risk_of(snapshot.test)
+        incumbent = best_trial(snapshot, risk)
+        # The likeliest hyperparameters are surer of themselves than the few values that they come from allow: a search
+        # ends only where the paper's experiment would end it, too. Where that goes on the count decides nothing.
+        shared = ledger_for(snapshot.space, self.delta, _N_L, simultaneous=True)
+        by_experiment = two_deviations(snapshot, shared, incumbent) if snapshot.model.is_at_mode else 0.0
+        found = counted_gap(snapshot, risk, self.tolerance, incumbent, decides=by_experiment < self.tolerance)
         bound = found.bound
         terms = {"counted": bound, "left_error": found.left_error, "n_places": found.n_places}
         reason = ""
-        # The likeliest hyperparameters are surer of themselves than the few values that they come from allow: a search
-        # ends only where the paper's experiment would end it, too.
-        shared = ledger_for(snapshot.space, self.delta, _N_L, simultaneous=True)
-        if bound < self.tolerance and snapshot.model.is_at_mode:
-            terms["two_deviations"] = two_deviations(snapshot, shared, found.incumbent)
-            if terms["two_deviations"] >= self.tolerance:
-                counted, bound = rounded_up(bound), terms["two_deviations"]
-                reason = (
-                    f"{verdict(bound, self.tolerance)}: by the count {counted}, but at √β = 2 still so much is open"
-                )
+        if snapshot.model.is_at_mode:
+            terms["two_deviations"] = by_experiment
+        if bound < self.tolerance <= by_experiment:
+            counted, bound = rounded_up(bound), by_experiment
+            reason = f"{verdict(bound, self.tolerance)}: by the count {counted}, but at √β = 2 still so much is open"
         is_open = self.tolerance <= bound < math.inf
         if is_open and snapshot.model.is_at_mode and snapshot.data.plateau is None:  # whose edge can look like noise
             of_noise = snapshot.model.posteriors[0], regret_of_noise(snapshot, shared), self.tolerance, found.incumbent

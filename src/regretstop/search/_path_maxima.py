@@ -107,9 +107,9 @@ def _starts(values: Array, candidates: Array, maximizer: Maximizer, n_starts: in
     """Return the best candidates of each path that lie on different hills, and whose they are."""
     chosen = [np.argmax(values, axis=0)]
     left = values
-    near = maximizer.near(candidates, candidates) if n_starts > 1 else np.zeros((0, 0), dtype=bool)
     for _ in range(n_starts - 1):
-        left = np.where(near[:, chosen[-1]], -np.inf, left)
+        each, of_path = np.unique(chosen[-1], return_inverse=True)  # many paths have the same best candidate
+        left = np.where(maximizer.near(candidates, candidates[each])[:, of_path.ravel()], -np.inf, left)
         chosen.append(np.argmax(left, axis=0))
     own = np.arange(values.shape[1], dtype=np.intp)
     return candidates[np.concatenate(chosen)], np.tile(own, n_starts)
