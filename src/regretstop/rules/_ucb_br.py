@@ -42,8 +42,8 @@ class UCBbr(LedgerRule):
     while the formula keeps the theory's β_t. Then the proof does not apply, and the guarantee is "heuristic".
     "calibrated" counts the local maxima that are expected to be better than x̂ by more than b: the bound is the least b
     with no more than δ of them. It is proved, and needs neither grid nor slopes: docs/theory.md, What is left, counted.
-    Where hyperparameters are estimated the bound is the larger one of that and of the paper's experiment with √β = 2,
-    which is asked where the count alone would stop. Where nothing can be counted it is that experiment, "heuristic".
+    Where hyperparameters are estimated the paper's experiment with √β = 2 has to agree: a bound below ε gives way to
+    that of the experiment where this is not below ε. Where nothing can be counted it is that experiment, "heuristic".
 
     Args:
         epsilon: ε in the objective's units: stop when the bound falls below it.
