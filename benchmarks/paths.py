@@ -52,7 +52,6 @@ KERNELS: dict[str, type[Kernel]] = {"Matérn-5/2": Matern52, "SE": SquaredExpone
 SAMPLERS: dict[str, dict[str, Any]] = {
     "√β = 2": {"beta": SQRT_BETA**2},
     "exceedance": {"beta": SQRT_BETA**2},
-    "default": {},
     "matched": {"beta": "matched"},
     "theory": {"beta": "theory"},
     # The paper's B, beside the 2 of its experiments.

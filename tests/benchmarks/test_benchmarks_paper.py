@@ -296,9 +296,8 @@ def test_the_times_are_taken_and_reported(tmp_path: Path) -> None:
     assert found is not None
     ours = (runtime.FIT, runtime.NEXT, runtime.EXCEEDING, runtime.FORMULA, "UCBbr", "PRB")
     assert {*ours, runtime.OPTUNA, runtime.TERMINATOR, runtime.SKOPT} <= set(found.tables["runtime"]["who"])
-    shown = (runtime.TRIAL, "its certificate", *runtime.TARGETS)
-    assert list(found.shown["what"]) == [f"{what}, Rosenbrock-4 12" for what in shown]
-    assert f"{runtime.TRIAL} takes" in found.result
+    assert list(found.shown["what"]) == [f"{what}, Rosenbrock-4 12" for what in runtime.TARGETS]
+    assert "a trial by default (fit, next point, UCBbr) takes" in found.result
 
 
 def test_pieces_are_compared_with_the_others_times(tmp_path: Path) -> None:
@@ -308,7 +307,7 @@ def test_pieces_are_compared_with_the_others_times(tmp_path: Path) -> None:
         quartiles = {f"{kind}_quartiles_ms": [ms, ms] for kind in ("cpu", "wall")}
         return {"repetitions": 1, "cpu_ms": ms, "wall_ms": ms} | quartiles
 
-    whats = (runtime.TRIAL, "UCBbr", runtime.OPTUNA, runtime.SKOPT, *runtime.TARGETS)
+    whats = (runtime.FIT, runtime.NEXT, runtime.EXCEEDING, runtime.OPTUNA, runtime.SKOPT, *runtime.TARGETS)
     machine = {"hardware": "h", "threads": "one", "python": "3"}
     results = {"machine": machine, "results": {"Levy-4 100": {what: time(0.1) for what in whats}}}
     (tmp_path / "runtime.json").write_text(json.dumps(results))
@@ -326,6 +325,5 @@ def test_pieces_are_compared_with_the_others_times(tmp_path: Path) -> None:
     assert targets["bound: ours"] == "0.02: met"
     assert targets["fit 100: ours, running study"] == "0.1: missed"
     assert targets["suggest Branin 100: ours, in Optuna"] == "1: met"
-    assert targets["its certificate, Levy-4 100"] == "60 ms: met"
-    assert targets[f"{runtime.TRIAL}, Levy-4 100"] == "0.6: missed"  # as long as the other's
-    assert found.result.endswith(f"2 of {len(targets)} targets are missed.")
+    assert targets["UCBbr, Levy-4 100"] == "0.2 ms: met"
+    assert found.result.endswith(f"1 of {len(targets)} targets are missed.")
