@@ -1,10 +1,11 @@
 """Who should end a search whose kernel is unknown: two deviations, or the count at the mode as well.
 
 Along searches by default the paper's experiment, √β = 2, is asked after every evaluation about the trial that it would
-name; where it would stop the default certificate is asked, which needs both to agree. What each says is kept: its
-bound, what is left by the certificate, and how far the trial that it names really is from the optimum. So every ε-false
-stop can be read off the records. A search ends when both have stopped. Along some of the draws the certificate over
-samples of the hyperparameters is asked from there on, until it stops, or for half as many evaluations more.
+name; where it would stop the default certificate is asked, which needs both to agree. From there on what each says is
+kept: its bound, what is left by the certificate, and how far the trial that it names really is from the optimum. So
+every ε-false stop can be read off the records. A search ends when both have stopped. Along some of the draws the
+certificate over samples of the hyperparameters is asked from there on, until it stops, or for half as many evaluations
+more.
 """
 
 import time
@@ -73,8 +74,10 @@ def run_search(key: dict[str, Any]) -> dict[str, Any]:
         if snapshot.obstacle is not None:
             continue
         bound, trial = experiment(snapshot)
+        if over_samples is None and bound >= epsilon:
+            continue
         said.append({"n": n, "UCBbr": [compact(bound), compact(regrets[trial])]})
-        if over_samples is None and stops(said[-1], "UCBbr", epsilon):
+        if over_samples is None:
             said[-1]["mode"] = _counted(optimizer.certificate(rule), regrets)
             if stops(said[-1], "mode", epsilon):
                 if not _asks_samples(key):

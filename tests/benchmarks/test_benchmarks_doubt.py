@@ -18,13 +18,13 @@ def test_a_search_keeps_what_each_rule_said_of_which_trial(name: str, share: flo
     assert json.loads(json.dumps(record)) == record
     if name == "step":
         assert record == doubt.run_search(key) | {"cpu_s": record["cpu_s"]}
-    assert [each["n"] for each in record["said"]] == list(range(6, record["evaluations"] + 1))
+    assert all(6 <= each["n"] <= record["evaluations"] for each in record["said"])
     said = record["said"]
     for each in said:
         bound, regret = each["UCBbr"]
         assert bound is None or bound > 0.0  # none is infinite
         assert regret >= -1e-9
-        assert ("mode" in each) == (bound < record["epsilon"])
+        assert ("mode" in each and bound < record["epsilon"]) or "samples" in each
         if "mode" in each:
             bound, regret, left = each["mode"]
             assert bound is None or bound > 0.0

@@ -14,9 +14,8 @@ from regretstop.search._maximize import Maximizer
 from regretstop.search._path_maxima import maximize_paths
 from regretstop.search._visited import NOTHING, Visited
 
-# With so many paths, what is left with a probability of 5 % is found 24 times of 25: 0.95⁶⁴ = 0.04. Mostly a few will
-# do, so that a quarter is looked at first.
-_N_PATHS, _N_FIRST, _N_STARTS = 64, 16, 2
+# With so many paths, what is left with a probability of 5 % is found 24 times of 25: 0.95⁶⁴ = 0.04.
+_N_PATHS, _N_STARTS = 64, 2
 # Relative to ε: no path is climbed for the sake of less.
 _TOLERANCE = 1e-3
 
@@ -47,20 +46,17 @@ def exceeding_point(
     epsilon = gap(float(np.max(means)))
     if epsilon == math.inf:
         return None
-    for n_paths in (_N_FIRST, _N_PATHS - _N_FIRST):
-        share = -(-n_paths // len(maximizers))
-        found: list[tuple[int, Array]] = []
-        for k in map(int, rng.permutation(len(maximizers))):
-            maximizer = maximizers[k]
-            assert isinstance(maximizer.posterior, HasPaths)  # asked above
-            paths = maximizer.posterior.paths(share, rng)
-            maxima = maximize_paths(
-                paths, maximizer, best, rng, n_starts=_N_STARTS, tolerance=_TOLERANCE * epsilon, until=epsilon
-            )
-            exceeding = np.flatnonzero((maxima.values - maxima.at_anchors[0] > epsilon) & ~visited.among(maxima.points))
-            if len(exceeding):
-                found.append((int(exceeding[0]), maxima.points[exceeding[0]]))
-        # As if one path after the other had been drawn, of each posterior in turn, until one exceeded.
-        if found:
-            return min(found, key=lambda pair: pair[0])[1]
-    return None
+    share = -(-_N_PATHS // len(maximizers))
+    found: list[tuple[int, Array]] = []
+    for k in map(int, rng.permutation(len(maximizers))):
+        maximizer = maximizers[k]
+        assert isinstance(maximizer.posterior, HasPaths)  # asked above
+        paths = maximizer.posterior.paths(share, rng)
+        maxima = maximize_paths(
+            paths, maximizer, best, rng, n_starts=_N_STARTS, tolerance=_TOLERANCE * epsilon, until=epsilon
+        )
+        exceeding = np.flatnonzero((maxima.values - maxima.at_anchors[0] > epsilon) & ~visited.among(maxima.points))
+        if len(exceeding):
+            found.append((int(exceeding[0]), maxima.points[exceeding[0]]))
+    # As if one path after the other had been drawn, of each posterior in turn, until one exceeded.
+    return min(found, key=lambda pair: pair[0])[1] if found else None
