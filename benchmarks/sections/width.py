@@ -140,14 +140,19 @@ def _cells_found(stops: pd.DataFrame) -> str:
     cells = _by(stops[stops["points"].eq("calibrated")], ["d", "ℓ", "kernel", "rule"])
     by_rule = {str(rule): part.set_index(["d", "ℓ", "kernel"]) for rule, part in cells.groupby("rule")}
     parts = [
-        f"at δ = {delta:g} it is above δ in {int((100 * delta < by_rule[rule]['false from %']).sum())}"
+        f"{int((100 * delta < by_rule[rule]['false from %']).sum())} at δ = {delta:g}"
         for rule, delta in _COUNTS.items()
     ]
     medians = [by_rule[rule]["median evaluations"] for rule in (_COUNTED, "UCBbr")]
-    n_later = int((medians[0] > medians[1]).sum())
+    later = medians[0].index[medians[0] > medians[1]]
+    named = ", ".join(
+        f"{kernel}, d = {d}, ℓ = {ell:g} (UCBbr false {by_rule['UCBbr'].loc[(d, ell, kernel), 'false']} of "
+        f"{by_rule['UCBbr'].loc[(d, ell, kernel), 'stopped']})"
+        for d, ell, kernel in later
+    )
     return (
-        f"**Of {len(medians[0])} cells** the 95 % interval of the share of false stops of the count is above δ in: "
-        f"{', '.join(parts)}. Its median is later than UCBbr's in {n_later}."
+        f"**Of {len(medians[0])} cells** the 95 % interval of the share of false stops of the count is above δ in "
+        f"{' and '.join(parts)}. Its median is later than UCBbr's in {len(later)}: {named or 'none'}."
     )
 
 
@@ -162,7 +167,7 @@ def _at_default_points(stops: pd.DataFrame) -> str:
 def _draw(figure: Figure, said: pd.DataFrame) -> None:
     figure.set_size_inches(6, 4)
     axis = figure.subplots()
-    x = np.linspace(0.0, 1.0, 101)
+    x = np.geomspace(5e-3, 1.0, 101)
     axis.plot(x, x, color="black", ls="--", lw=1)
     axis.plot(x, x / 3.0, color="black", ls=":", lw=1)
     share = said["remained"]
@@ -177,6 +182,7 @@ def _draw(figure: Figure, said: pd.DataFrame) -> None:
     )
     for _, each in said.iterrows():
         axis.annotate(f"{each['certificates']:.0f}", (each["said"], each["remained to"]), fontsize=8, ha="center")
+    axis.set(xscale="log", yscale="log", ylim=(1e-3, 1.5))
     axis.set_xlabel("probability left, as certificates said")
     axis.set_ylabel("share where something was left")
     plain(axis)

@@ -74,3 +74,13 @@ def test_the_section_by_hand() -> None:
     assert groups["stopped"].tolist() == [1, 1, 1, 0]
     assert groups["false"].tolist() == [0, 0, 1, 0]
     assert groups["median evaluations"].tolist()[2:] == [9.0, float("inf")]
+
+
+def test_searches_that_samples_do_not_end_count_as_late() -> None:
+    """The default ends three, one falsely; samples end one of them, after twice as many evaluations."""
+    stop, go_on, wrong = [0.05, 0.0, 0.0], [0.2, 0.0, 0.1], [0.05, 0.2, 0.0]
+    tests = [{"n": 5, "mode": stop, "samples": go_on}, {"n": 5, "mode": wrong, "samples": go_on}]
+    told = [[tests[0], {"n": 10, "samples": stop}], [tests[0]], [tests[1]]]
+    found = section._over_samples([{"problem": "priors, d = 2", "epsilon": 0.1, "said": said} for said in told])
+    assert "of 3 on draws of the priors in 2 dimensions, 1 falsely, samples ended 1, 0 falsely" in found
+    assert "after more than 1.5 times as many" in found

@@ -4,6 +4,7 @@ import math
 import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -63,7 +64,7 @@ def test_the_guide_has_the_count_with_a_known_kernel() -> None:
     assert len(counts[0]) == 24
     for part, delta in zip(counts, (5.0, 10.0), strict=True):
         assert (part["false from %"] <= delta).all()
-    (later,) = re.findall(r"Its median is later than UCBbr's in (\d+)\.", report_text())
+    (later,) = re.findall(r"Its median is later than UCBbr's in (\d+):", report_text())
     assert f"its median is later than that of √β = 2 in {later}" in said(GUIDE)
     bin_ = counts_of("width-calibration").iloc[1]
     share, low, high, told = (100 * bin_[name] for name in ("remained", "remained from", "remained to", "said"))
@@ -91,7 +92,11 @@ def test_the_guide_has_what_was_held_back_and_what_samples_say() -> None:
     ((right, _),) = re.findall(r"(\d+) right ones .*? and (\d+) false ones", line)
     assert f"and {right} right ones of all" in said(GUIDE)
     (line,) = [line for line in report_text().splitlines() if line.startswith("**Over 32 samples**")]
-    assert line.partition(": ")[2] in said(GUIDE)
+    for dim in (2, 6):
+        parts = re.findall(rf"of (\d+) on [^;]* in {dim} dimensions, (\d+) falsely, samples ended (\d+), (\d+) f", line)
+        ends, false, confirmed, still = np.sum(np.array(parts, dtype=int), axis=0)
+        where = f"of {ends} {'ends ' * (dim == 2)}in {dim} dimensions"
+        assert f"{where}, {false} falsely, they confirmed {confirmed}, {still} falsely" in said(GUIDE)
 
 
 @pytest.mark.parametrize(

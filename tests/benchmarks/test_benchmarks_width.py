@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks import records, width
 from benchmarks.sections import width as section
+from benchmarks.tables import wilson_interval
 
 SHORT = {"LENGTHSCALES": {1: (0.3,)}, "TRIALS": {1: 14}, "KERNELS": {"Matern52": width.KERNELS["Matern52"]}}
 
@@ -51,3 +52,27 @@ def test_the_section_by_hand() -> None:
     assert said["remained"].tolist()[0] == said["remained"].tolist()[3] == 0.5
     assert said["said"].tolist()[0] == pytest.approx(0.0125)
     assert said["said"].tolist()[3] == pytest.approx(0.65)
+
+
+def test_certificates_of_one_search_are_no_more_evidence_than_one() -> None:
+    """Of two searches of ten certificates, all of one remained: it is as one of two, not as ten of twenty."""
+    records = [{"left": [(0.05, remained)] * 10} for remained in (0, 1)]
+    found = section.calibration(records).iloc[1]
+    assert (found["certificates"], found["remained"]) == (20, 0.5)
+    assert (found["remained from"], found["remained to"]) == pytest.approx(wilson_interval(1, 2))
+    none = section.calibration([{"left": [(0.05, 0)] * 10}] * 3).iloc[1]
+    assert none["remained to"] == pytest.approx(wilson_interval(0, 3)[1])
+
+
+def test_cells_where_the_count_is_worse_are_named() -> None:
+    """UCBbr stops after 10 and falsely, the count after 12."""
+
+    def record(draw: int) -> dict[str, Any]:
+        rules = {rule: {"stop": 12, "regret": 0.0} for rule in width.RULES} | {"UCBbr": {"stop": 10, "regret": 0.3}}
+        cell = {"draw": draw, "dim": 2, "lengthscale": 0.3, "kernel": "Matern52", "sampler": "calibrated"}
+        return cell | {"epsilon": 0.2, "rules": rules, "left": []}
+
+    found = section._cells_found(section.stopped([record(draw) for draw in range(9)]))
+    assert found.startswith("**Of 1 cells**")
+    assert "is above δ in 0 at δ = 0.05 and 0 at δ = 0.1" in found
+    assert found.endswith("later than UCBbr's in 1: Matern52, d = 2, ℓ = 0.3 (UCBbr false 9 of 9).")

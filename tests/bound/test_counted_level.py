@@ -34,8 +34,14 @@ def test_it_is_found_to_within_a_few_hundredths(
 
 
 def test_a_tail_that_vanishes() -> None:
-    assert 1.0 <= _level_with(lambda x: (x < 1.0).astype(float), 0.05, 3.0) <= 1.03  # the precision
+    assert 1.0 <= _level_with(lambda x: (x < 1.0).astype(float), 0.05, 3.0) <= 1.01
     assert _level_with(np.zeros_like, 0.05, 3.0) == 3.0 / _FARTHEST
+
+
+@pytest.mark.parametrize("lower", [math.nan, math.inf])
+def test_what_is_no_number_further_down_does_no_harm(lower: float) -> None:
+    found = _level_with(lambda x: np.where(x < 1.0, lower, 0.01 / x), 0.05, 3.0)
+    assert 1.0 <= found <= 1.0301
 
 
 @pytest.mark.parametrize("left", [1.0, math.nan])

@@ -63,7 +63,7 @@ def count_left(
     gain: Callable[[Array], Array] = np.asarray,
     *,
     guessed: bool = False,
-    decides: bool = True,
+    decides: Callable[[], bool] = lambda: True,
 ) -> Left:
     """Return the level above which at most δ is left, and how much is left above ε.
 
@@ -74,22 +74,22 @@ def count_left(
         epsilon: In their units. A bound is not looked for below a fifth of it.
         gain: Returns what levels are to gain, both of shape (l,).
         guessed: Whether ε is a guess of the bound: then it need not be looked for.
-        decides: Whether it matters on which side of ε the bound is. Where it does not, a count that is as exact as one
-            far from δ will do.
+        decides: Returns whether it matters on which side of ε the bound is, asked only where that is not clear at
+            once. Where it does not, a count that is as exact as one far from δ will do.
     """
     log_risk = math.log(_COUNTING * delta / 2) + log_share  # of two counts at most
     epsilon = min(epsilon, _HIGHEST * max(each.prior_std for each in maxima))
     # Many posteriors are asked about one level, ε. One is asked for the level, wherever it is.
     likely = epsilon if len(maxima) > 1 or guessed else likely_level(maxima, delta, epsilon)
     levels = [likely, epsilon] if epsilon != likely < math.inf else [epsilon]
-    is_far = not decides or not epsilon / _IS_FAR <= levels[0] <= epsilon * _IS_FAR
-    n_replicates = _replicates(maxima, _FAR if is_far else _NEAR)
+    is_near = epsilon / _IS_FAR <= levels[0] <= epsilon * _IS_FAR
+    n_replicates = _replicates(maxima, _NEAR if is_near and decides() else _FAR)
     while True:
         counts = _Counts([each.sample(levels, n_replicates) for each in maxima])
         bound = _level_with(partial(counts.upper, log_risk=log_risk), (1.0 - _COUNTING) * delta, levels[0])
         (above,), (error,), _ = mean_of_capped(counts.at(np.array([epsilon])))
-        is_open = decides and above <= delta and epsilon <= bound
-        if not is_open or n_replicates >= _replicates(maxima, _NEAR) * _MORE:
+        is_open = above <= delta and epsilon <= bound
+        if not is_open or n_replicates >= _replicates(maxima, _NEAR) * _MORE or not decides():
             break
         likely = _level_with(counts.mean, delta, levels[0], _ROUGH)
         levels, n_replicates = [likely, epsilon], _replicates(maxima, _NEAR) * _MORE
@@ -205,8 +205,9 @@ def _level_with(left: Callable[[Array], Array], share: float, level: float, prec
         if high <= (1.0 + precision) * low:
             return high
         levels = _geomspace(low, high, _N_FINER)
-        if levels[1] > (1.0 + precision) * low:  # a step further where the tail is about a power
-            logs = np.log(np.maximum(values[i : i + 2], 1e-300) / share)
+        ends = values[i : i + 2]
+        if levels[1] > (1.0 + precision) * low and np.all(np.isfinite(ends) & (ends > 0.0)):
+            logs = np.log(ends / share)  # a step further, where the tail is about a power
             guess = low * (high / low) ** (logs[0] / (logs[0] - logs[1]))
             sides = guess * (1.0 + precision) ** np.array([-0.45, 0.45])
             levels = np.sort(np.concatenate([levels, np.clip(sides, low, high)]))

@@ -17,22 +17,19 @@ computed. Both phases are unbiased, and independent replicates of them show how 
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr, ndtri_exp
 
-from regretstop.array import Array, upper_triangle
+from regretstop.array import Array
 from regretstop.bound._faces import N_PLACES, Faces, Places, settings_of
-from regretstop.bound._normal_vectors import ROUNDING, at_zero, determinants, factor_of
+from regretstop.bound._integrand import N_DRAWS, Draws, Seen
+from regretstop.bound._normal_vectors import ROUNDING, at_zero, factor_of
 from regretstop.model import HasJets
 from regretstop.spaces import Space
 
 # How many of a replicate's 128 places are looked at.
 N_CHOSEN = 32
-# Draws of the second derivatives at a place.
-_N_DRAWS = 4
 # Fewer places that matter, as the sum of their shares squared tells, make no estimate.
 _FEWEST_EFFECTIVE = 16
 # More are as good as so many: where one is expected nothing is certified, and sums of larger ones overflow.
@@ -43,78 +40,6 @@ _DEFENSIVE = 0.05
 _AT_ONCE = 4_000_000
 # In prior deviations: ten times what rounding may leave of one that is 0.
 LEAST_LEVEL = 10.0 * math.sqrt(ROUNDING)
-
-
-@dataclass(frozen=True)
-class _Seen:
-    """The law of f − f(x̂) at places, given that the slopes along their faces are 0; all of shape (m,).
-
-    Attributes:
-        log_density: Log of what a place adds, the tail of f apart.
-        n_free: Dimension of the face.
-        mean: Of f − f(x̂).
-        std: Its deviation.
-    """
-
-    log_density: Array
-    n_free: NDArray[np.intp]
-    mean: Array
-    std: Array
-
-    def log_mass(self, level: float) -> Array:
-        """Return the log of about what each place adds, the second derivatives those of a stationary f."""
-        u = (level - self.mean) / self.std
-        return self.log_density + log_ndtr(-u) + self.n_free * np.log(np.maximum(u, 1.0))
-
-
-@dataclass(frozen=True)
-class _Draws:
-    """The joint law of f − f(x̂) and H at places on faces of one dimension, given that the slopes along them are 0.
-
-    Attributes:
-        index: Of the places among those that were chosen, shape (m,).
-        log_density: Log of p_∇f(0), shape (m,).
-        mean: Of f − f(x̂), shape (m,).
-        std: Its deviation, shape (m,).
-        quantiles: Of f above a level, one for each draw, shape (m, s).
-        others: Slopes along the other axes times the sign that points outwards, shape (m, s, a − k), and second
-            derivatives of −f, shape (m, s, k(k+1)/2), where f has its mean.
-        per_std: How they move with f, in its deviations, shape (m, a − k + k(k+1)/2).
-    """
-
-    index: NDArray[np.intp]
-    log_density: Array
-    mean: Array
-    std: Array
-    quantiles: Array
-    others: Array
-    per_std: Array
-    n_free: int
-
-    def expected(self, levels: Array) -> tuple[Array, Array]:
-        """Return the integrand for maxima, and for critical points of any kind that slope outwards.
-
-        Both of shape (l, m) for levels of shape (l,).
-        """
-        k = self.n_free
-        log_tail = log_ndtr((self.mean - levels[:, None]) / self.std)
-        # f above the level, in its deviations: stratified draws of the tail
-        above = -ndtri_exp(log_tail[..., None] + np.log(self.quantiles))
-        drawn = self.others + above[..., None] * self.per_std[:, None, :]
-        n_slopes = drawn.shape[-1] - k * (k + 1) // 2
-        is_outward = np.all(drawn[..., :n_slopes] > 0.0, axis=-1)
-        first, second = upper_triangle(k)
-        bends = np.empty((*is_outward.shape, k, k))
-        bends[..., first, second] = bends[..., second, first] = drawn[..., n_slopes:]
-        size, is_maximum = determinants(bends)
-        size = np.where(is_outward, size, 0.0)
-        mass = np.exp(self.log_density + log_tail)
-        return mass * np.where(is_maximum, size, 0.0).mean(axis=-1), mass * size.mean(axis=-1)
-
-    @property
-    def size(self) -> int:
-        """How many numbers are worked on for one level."""
-        return self.others.size + len(self.mean) * _N_DRAWS * self.n_free**2
 
 
 class ExpectedMaxima:
@@ -222,7 +147,7 @@ class ExpectedMaxima:
         mean[:, 0] += (self._weight - 1.0) * self._pivot
         return mean, covariance
 
-    def _seen(self, places: Places) -> _Seen:
+    def _seen(self, places: Places) -> Seen:
         """Return what slopes and values say, without second derivatives, about what each place adds."""
         seen = np.empty((3, len(places.points)))
         n_free, n_numeric, by_face = places.n_free, places.n_numeric, places.order
@@ -238,9 +163,9 @@ class ExpectedMaxima:
             seen[0, index] = log_density + k * math.log(self._posterior.kernel.curvature * s) - log_sides
             seen[1, index] = mean[:, 0] + np.einsum("nj,nj->n", factor[:, k, :k], w)
             seen[2, index] = factor[:, k, k]
-        return _Seen(places.log_weights + seen[0], n_free, seen[1], seen[2])
+        return Seen(places.log_weights + seen[0], n_free, seen[1], seen[2])
 
-    def _draws(self, places: Places, index: NDArray[np.intp], k: int) -> _Draws:
+    def _draws(self, places: Places, index: NDArray[np.intp], k: int) -> Draws:
         """Return the draws at those of the places, on faces of dimension k of cubes of one dimension."""
         places = places.take(index)
         order = places.order[:, : places.n_numeric[0]]
@@ -258,13 +183,13 @@ class ExpectedMaxima:
         w, log_density = at_zero(mean[:, :k], factor)
         mean = mean[:, k:] + np.einsum("nij,nj->ni", factor[:, k:, :k], w)
         factor = factor[:, k:, k:]
-        noise = self._rng.standard_normal((n, _N_DRAWS, factor.shape[1] - 1))
-        return _Draws(
+        noise = self._rng.standard_normal((n, N_DRAWS, factor.shape[1] - 1))
+        return Draws(
             index=index,
             log_density=log_density,
             mean=mean[:, 0],
             std=factor[:, 0, 0],
-            quantiles=(np.arange(_N_DRAWS) + 1.0 - self._rng.random((n, _N_DRAWS))) / _N_DRAWS,
+            quantiles=(np.arange(N_DRAWS) + 1.0 - self._rng.random((n, N_DRAWS))) / N_DRAWS,
             others=mean[:, None, 1:] + noise @ factor[:, 1:, 1:].transpose(0, 2, 1),
             per_std=factor[:, 1:, 0],
             n_free=k,
@@ -281,7 +206,7 @@ class SampledMaxima:
         n_alike: Each counts as so many, as where nothing is left to chance; R ≥ 2 in all.
     """
 
-    def __init__(self, draws: list[_Draws], weights: Array, n_replicates: int, n_alike: int = 1) -> None:
+    def __init__(self, draws: list[Draws], weights: Array, n_replicates: int, n_alike: int = 1) -> None:
         self._draws = draws
         self._weights = weights
         self._n_replicates = n_replicates

@@ -1,6 +1,7 @@
 """The optimality gap of one evaluated trial by what is left, counted (docs/theory.md, What is left, counted)."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,7 +63,12 @@ def counting_obstacle(snapshot: Snapshot) -> str | None:
 
 
 def counted_gap(
-    snapshot: Snapshot, delta: float, epsilon: float, incumbent: int | None = None, *, decides: bool = True
+    snapshot: Snapshot,
+    delta: float,
+    epsilon: float,
+    incumbent: int | None = None,
+    *,
+    decides: Callable[[], bool] = lambda: True,
 ) -> CountedGap:
     """Return the counted gap of an evaluated trial.
 
@@ -73,7 +79,7 @@ def counted_gap(
         delta: δ. A hundredth of it is kept for the error of the count, and shared by all tests like 1/k(k+1).
         epsilon: ε in the objective's units, by which it is known how exact the count has to be, and what is left.
         incumbent: Index of the trial among the snapshot's points; by default the best one.
-        decides: Whether it matters on which side of ε the gap is.
+        decides: Returns whether it matters on which side of ε the gap is; asked only where that is not clear at once.
     """
     if incumbent is None:
         incumbent = best_trial(snapshot, delta)
@@ -91,7 +97,7 @@ def counted_gap(
                 levels.level(asked),
                 units.bent,
                 guessed=asked != epsilon,
-                decides=decides and asked == epsilon,
+                decides=decides if asked == epsilon else lambda: False,
             )
             for maxima in _ways(snapshot, incumbent, levels)
         ]

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 
@@ -53,19 +54,27 @@ class LedgerRule(Rule):
         ledger = RiskLedger(self.delta, math.inf, self.simultaneous)
         risk = ledger.risk_of(snapshot.test)
         incumbent = best_trial(snapshot, risk)
+        shared = ledger_for(snapshot.space, self.delta, _N_L, simultaneous=True)
+
+        @cache
+        def by_experiment() -> float:
+            return two_deviations(snapshot, shared, incumbent)
+
         # The likeliest hyperparameters are surer of themselves than the few values that they come from allow: a search
         # ends only where the paper's experiment would end it, too. Where that goes on the count decides nothing.
-        shared = ledger_for(snapshot.space, self.delta, _N_L, simultaneous=True)
-        by_experiment = two_deviations(snapshot, shared, incumbent) if snapshot.model.is_at_mode else 0.0
-        found = counted_gap(snapshot, risk, self.tolerance, incumbent, decides=by_experiment < self.tolerance)
+        is_asked = snapshot.model.is_at_mode
+        decides = (lambda: by_experiment() < self.tolerance) if is_asked else (lambda: True)
+        found = counted_gap(snapshot, risk, self.tolerance, incumbent, decides=decides)
         bound = found.bound
         terms = {"counted": bound, "left_error": found.left_error, "n_places": found.n_places}
         reason = ""
-        if snapshot.model.is_at_mode:
-            terms["two_deviations"] = by_experiment
-        if bound < self.tolerance <= by_experiment:
-            counted, bound = rounded_up(bound), by_experiment
-            reason = f"{verdict(bound, self.tolerance)}: by the count {counted}, but at √β = 2 still so much is open"
+        if bound < self.tolerance and is_asked:
+            terms["two_deviations"] = by_experiment()
+            if not decides():
+                counted, bound = rounded_up(bound), by_experiment()
+                reason = (
+                    f"{verdict(bound, self.tolerance)}: by the count {counted}, but at √β = 2 still so much is open"
+                )
         is_open = self.tolerance <= bound < math.inf
         if is_open and snapshot.model.is_at_mode and snapshot.data.plateau is None:  # whose edge can look like noise
             of_noise = snapshot.model.posteriors[0], regret_of_noise(snapshot, shared), self.tolerance, found.incumbent
