@@ -179,7 +179,7 @@ def jobs(
     from benchmarks import job_tables
     from benchmarks.jobs import run
 
-    job_tables.record()
+    job_tables.record(processes=processes)
     run(seeds, processes)
 
 

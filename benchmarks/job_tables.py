@@ -6,7 +6,7 @@ The noise is that of repeated evaluations; as that of a share of hits, its varia
 """
 
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,17 +36,29 @@ _N_EVERYWHERE, _N_AROUND, _ROUNDS = 40_000, 4_000, 10
 
 
 def record(
-    path: Path = PATH, n_points: int = N_POINTS, names: Iterable[str] = tuple(JOBS), n_again: int = _AGAIN
+    path: Path = PATH,
+    n_points: int = N_POINTS,
+    names: Iterable[str] = tuple(JOBS),
+    n_again: int = _AGAIN,
+    processes: int = 1,
 ) -> None:
-    """Evaluate what the file does not hold yet of these jobs."""
+    """Evaluate what the file does not hold yet of these jobs; so many processes, with one thread each."""
     from benchmarks.progress import track
 
-    todo = [(name, batch) for batch in range(-(-n_points // _BATCH)) for name in names]
     known = {(each["job"], each["batch"]) for each in read(path)}
-    todo = [each for each in todo if each not in known]
-    for name, batch in track(iter(todo), "jobs", len(todo)):
-        append(path, _evaluated(path, name, batch, n_again))
+    rounds = [[name for name in names if (name, batch) not in known] for batch in range(-(-n_points // _BATCH))]
+    for each in track(_batches(path, rounds, n_again, processes), "jobs", sum(map(len, rounds))):
+        append(path, each)
     pack(path)
+
+
+def _batches(path: Path, rounds: list[list[str]], n_again: int, processes: int) -> Iterator[dict[str, Any]]:
+    """Evaluate the jobs side by side and the batches of each in turn, for a batch looks at those before it."""
+    from joblib import Parallel, delayed
+
+    run = Parallel(processes, return_as="generator_unordered")
+    for batch, names in enumerate(rounds):
+        yield from run(delayed(_evaluated)(path, name, batch, n_again) for name in names)
 
 
 def _evaluated(path: Path, name: str, batch: int, n_again: int) -> dict[str, Any]:
