@@ -1,4 +1,4 @@
-"""Real tuning jobs: models of scikit-learn and their parameters, on data that come with it.
+"""Real tuning jobs: models and their parameters, on data that come with scikit-learn.
 
 Scores are those of cross-validation. Some jobs shuffle folds and models anew in every trial, so that a score is noisy;
 the others keep both, so that it is jagged and exact.
@@ -149,6 +149,24 @@ def _histograms(params: Params, seed: int) -> Any:
     return HistGradientBoostingClassifier(**params, max_iter=30, early_stopping=False, random_state=seed)
 
 
+def _lightgbm(params: Params, seed: int) -> Any:
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(**params, subsample_freq=1, n_jobs=1, verbose=-1, random_state=seed)
+
+
+def _xgboost(params: Params, seed: int) -> Any:
+    from xgboost import XGBRegressor
+
+    return XGBRegressor(**params, tree_method="hist", n_jobs=1, random_state=seed)
+
+
+def _convolutions(params: Params, seed: int) -> Any:
+    from benchmarks.convolutions import Convolutions
+
+    return Convolutions(**params, seed=seed)
+
+
 JOBS: dict[str, TuningJob] = {
     "SVM, wine": TuningJob(
         Space({"C": Float(1e-3, 1e3, log=True), "gamma": Float(1e-4, 10.0, log=True)}), _svm, "wine", is_noisy=False
@@ -279,5 +297,59 @@ JOBS: dict[str, TuningJob] = {
         _histograms,
         "cancer",
         is_noisy=True,
+    ),
+    "LightGBM, cancer": TuningJob(
+        Space(
+            {
+                "n_estimators": Int(5, 60),
+                "learning_rate": Float(1e-2, 1.0, log=True),
+                "num_leaves": Int(2, 64, log=True),
+                "max_depth": Int(1, 12),
+                "min_child_samples": Int(1, 60, log=True),
+                "subsample": Float(0.4, 1.0),
+                "colsample_bytree": Float(0.1, 1.0),
+                "reg_alpha": Float(1e-6, 10.0, log=True),
+                "reg_lambda": Float(1e-6, 10.0, log=True),
+            }
+        ),
+        _lightgbm,
+        "cancer",
+        is_noisy=True,
+    ),
+    "XGBoost, diabetes": TuningJob(
+        Space(
+            {
+                "n_estimators": Int(5, 60),
+                "learning_rate": Float(1e-2, 1.0, log=True),
+                "max_depth": Int(1, 8),
+                "min_child_weight": Float(1.0, 50.0, log=True),
+                "subsample": Float(0.4, 1.0),
+                "colsample_bytree": Float(0.2, 1.0),
+                "colsample_bynode": Float(0.2, 1.0),
+                "gamma": Float(1e-2, 1e4, log=True),
+                "reg_alpha": Float(1e-3, 1e3, log=True),
+                "reg_lambda": Float(1e-3, 1e3, log=True),
+                "max_bin": Int(4, 256, log=True),
+                "grow_policy": Categorical(["depthwise", "lossguide"]),
+            }
+        ),
+        _xgboost,
+        "diabetes",
+        is_noisy=False,
+    ),
+    "convolutions, digits": TuningJob(
+        Space(
+            {
+                "channels": Int(2, 16, log=True),
+                "width": Int(8, 64, log=True),
+                "learning_rate": Float(1e-4, 1e-1, log=True),
+                "weight_decay": Float(1e-6, 1.0, log=True),
+                "dropout": Float(0.0, 0.7),
+            }
+        ),
+        _convolutions,
+        "digits",
+        is_noisy=True,
+        folds=3,
     ),
 }
