@@ -1,9 +1,8 @@
-"""Stops on real tuning jobs: whether, when, and how far from the optimum, whoever chooses the points.
+"""Stops by family: whether, when, and how far from the optimum, by the rules that people can have.
 
-Along each search, which goes on to its last trial, the default rule is asked, told the best possible value of the score
-as a user would; beside it the largest expected improvement, and Optuna's terminator. Kept is what they say, with the
-true regrets: so stops at any ε and price, patience and a fixed budget can be read off. Most searches are on surrogates
-of the jobs; some train the models themselves.
+A search goes on to its last evaluation. Along it rules are asked until they stop: the default one, told the best
+possible value where a user would know it; a price for each evaluation; and Optuna's terminator. Patience, a fixed
+budget and how good the search is can be read off the values and the true regrets that are kept.
 """
 
 import time
@@ -13,46 +12,49 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from benchmarks.job_tables import observed, problem
+from benchmarks import families
 from benchmarks.objectives import Problem
 from benchmarks.paths import distributions_of
 from benchmarks.pending import run_pending
 from benchmarks.records import RESULTS, compact
 from benchmarks.samplers import Choose, of_optuna
-from benchmarks.tuning_jobs import JOBS, TuningJob
 from regretstop import GPUCB, AcquisitionThreshold, Certificate, Observation, UCBbr
+from regretstop.rules import Rule
 
 PATH = RESULTS / "jobs.jsonl.gz"
 DELTA = 0.05
-# Above six parameters more.
-_TRIALS, _MORE_TRIALS, _MANY = 100, 150, 6
+# What an evaluation costs, in ε: the rule of Xie et al. for equal costs.
+PRICE = 0.05
+DEFAULT, PRICED = "default", "price"
 # The first test, up to where there is one after every evaluation, and then after every third.
 _FIRST, _DENSE, _EVERY = 8, 30, 3
-# Optuna's terminator is asked along searches of its own samplers; it takes a second.
-_TERMINATOR_EVERY = 6
-OURS, SURROGATE, JOB = "regretstop", "surrogate", "job"
+# Optuna's terminator is asked along searches by TPE; from ten evaluations on, as its median error has it.
+TERMINATOR_FIRST, _TERMINATOR_EVERY = 11, 3
+OURS, TPE, GPSAMPLER, RANDOM = "regretstop", "TPE", "GPSampler", "random"
 SAMPLERS: dict[str, Callable[[Problem, int], Choose] | None] = {
     OURS: None,
-    "TPE": partial(of_optuna, name="TPESampler"),
-    "GPSampler": of_optuna,
-    "random": partial(of_optuna, name="RandomSampler"),
+    TPE: partial(of_optuna, name="TPESampler"),
+    GPSAMPLER: of_optuna,
+    RANDOM: partial(of_optuna, name="RandomSampler"),
 }
-CERTIFIED = (OURS, "TPE")
-# How many seeds the others have, and the searches on the jobs themselves.
-_FEW_SEEDS, _JOB_SEEDS = 5, 3
+# Whose searches of a family there are, and how many seeds at most.
+SEARCHES: dict[str, dict[str, int]] = {
+    families.SURROGATES: {OURS: 20, TPE: 20, GPSAMPLER: 20, RANDOM: 3},
+    families.THEMSELVES: {OURS: 3},
+    families.TEXTBOOK: {OURS: 20, GPSAMPLER: 20},
+    families.DRAWS: {OURS: 20},
+}
 
 
 def run(seeds: int, processes: int = 1, path: Path = PATH) -> None:
     """Run the searches that the file does not hold yet; each is saved when it ends."""
     keys = [
-        {"job": name, "on": on, "sampler": sampler, "seed": seed}
+        {"family": family, "problem": name, "sampler": sampler, "seed": seed}
         for seed in range(seeds)
-        for on in (SURROGATE, JOB)
-        for sampler in SAMPLERS
-        if (on == SURROGATE or (seed < _JOB_SEEDS and sampler == OURS)) and (sampler in CERTIFIED or seed < _FEW_SEEDS)
-        for name in JOBS
+        for family, samplers in SEARCHES.items()
+        for sampler, most in samplers.items()
+        if seed < most
+        for name in families.NAMES[family]
     ]
     run_pending(run_search, keys, path, processes)
 
@@ -60,33 +62,34 @@ def run(seeds: int, processes: int = 1, path: Path = PATH) -> None:
 def run_search(key: dict[str, Any]) -> dict[str, Any]:
     """Return what was said along one search."""
     start = time.process_time()
-    job, searched = JOBS[key["job"]], problem(key["job"])
-    (epsilon,) = searched.epsilons
-    rng = np.random.default_rng([key["seed"], 7])
-    model = GPUCB(searched.space, direction=searched.direction, seed=key["seed"], best_possible=job.best_possible)
+    searched = families.searched_in(key["family"], key["problem"], key["seed"])
+    problem, seed = searched.problem, key["seed"]
+    (epsilon,) = problem.epsilons
+    model = GPUCB(problem.space, direction=problem.direction, seed=seed, best_possible=searched.best_possible)
     make = SAMPLERS[key["sampler"]]
-    choose = (lambda _: model.ask(epsilon=epsilon)) if make is None else make(searched, key["seed"])
-    # The price of one evaluation is no part of what this rule says, but it has to have one.
-    rules = {"UCBbr": UCBbr(epsilon, DELTA), "improvement": AcquisitionThreshold(0.01 * epsilon)}
-    sign = 1.0 if searched.direction == "maximize" else -1.0
+    choose = (lambda _: model.ask(epsilon=epsilon)) if make is None else make(problem, seed)
+    is_asked = key["sampler"] in (OURS, TPE)
+    rules: dict[str, Rule] = {DEFAULT: UCBbr(epsilon, DELTA), PRICED: AcquisitionThreshold(PRICE * epsilon)}
+    sign = 1.0 if problem.direction == "maximize" else -1.0
     history: list[Observation] = []
     regrets: list[float] = []
-    said: list[list[Any]] = []
+    said: dict[str, list[list[Any]]] = {name: [] for name in rules} if is_asked else {}
     terminator: list[list[Any]] = []
-    has_stopped = False
-    for n in range(1, n_trials(job) + 1):
+    for n in range(1, searched.trials + 1):
         params = dict(choose(history))
-        value = searched.objective(params)
-        regrets.append(max(sign * (searched.optimum - value), 0.0))
-        score = job.score(params, 10**6 * (key["seed"] + 2) + n) if key["on"] == JOB else None
-        history.append(Observation(params, observed(key["job"], value, rng) if score is None else score, n - 1))
-        model.replace_history(history)
-        if key["sampler"] in CERTIFIED and n >= _FIRST and (n <= _DENSE or n % _EVERY == 0) and not has_stopped:
-            certificates = {name: model.certificate(rule) for name, rule in rules.items()}
-            said.append([n, *_numbers(certificates["UCBbr"], regrets), compact(certificates["improvement"].bound, 3)])
-            has_stopped = certificates["UCBbr"].stop
-        if key["sampler"] == "TPE" and n % _TERMINATOR_EVERY == 0:
-            terminator.append([n, _ask_terminator(searched, history)])
+        value = problem.objective(params)
+        regrets.append(max(sign * (problem.optimum - value), 0.0))
+        history.append(Observation(params, searched.observe(params, value, n), n - 1))
+        if is_asked:
+            model.replace_history(history)
+        if is_asked and n >= _FIRST and (n <= _DENSE or n % _EVERY == 0):
+            for name in tuple(rules):
+                certificate = model.certificate(rules[name])
+                said[name].append([n, *_numbers(certificate, regrets)])
+                if certificate.stop:
+                    del rules[name]
+        if key["sampler"] == TPE and n >= TERMINATOR_FIRST and (n <= _DENSE or n % _TERMINATOR_EVERY == 0):
+            terminator.append([n, _ask_terminator(problem, history)])
     return key | {
         "epsilon": compact(epsilon),
         "delta": DELTA,
@@ -98,36 +101,32 @@ def run_search(key: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def n_trials(job: TuningJob) -> int:
-    """Return after how many trials a search of a job ends."""
-    return _MORE_TRIALS if job.space.dim > _MANY else _TRIALS
-
-
 def _numbers(certificate: Certificate, regrets: list[float]) -> list[Any]:
-    """Return the bound, the count, √β = 2, what is left, its expected gain, and the certified trial's true regret."""
-    trial, left, gain = certificate.incumbent, certificate.left, certificate.expected_regret
+    """Return the bound, whether it stops, the certified trial's true regret, and what the default rule says besides."""
+    trial, left = certificate.incumbent, certificate.left
     return [
         compact(certificate.bound, 4),
+        certificate.stop,
+        None if trial is None else compact(regrets[trial], 4),
         *(None if name not in certificate.terms else compact(certificate.terms[name], 4) for name in _TERMS),
         None if left is None else compact(left.probability, 3),
-        None if gain is None else compact(gain.value, 3),
-        None if trial is None else compact(regrets[trial], 4),
     ]
 
 
 _TERMS = ("counted", "two_deviations")
 
 
-def _ask_terminator(searched: Problem, history: list[Observation]) -> float | None:
+def _ask_terminator(problem: Problem, history: list[Observation]) -> float | None:
     """Return Optuna's bound on the regret."""
     import optuna
     from optuna.terminator import RegretBoundEvaluator
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it is deprecated
+        distributions = distributions_of(problem.space)
         trials = [
-            optuna.create_trial(params=dict(o.params), distributions=distributions_of(searched.space), value=o.value)
-            for o in history
+            optuna.create_trial(params=dict(each.params), distributions=distributions, value=each.value)
+            for each in history
         ]
-        direction = optuna.study.StudyDirection[searched.direction.upper()]
+        direction = optuna.study.StudyDirection[problem.direction.upper()]
         return compact(RegretBoundEvaluator(seed=0).evaluate(trials, direction), 4)

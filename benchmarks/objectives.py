@@ -107,6 +107,12 @@ def rosenbrock(params: Mapping[str, Any]) -> float:
     return float(np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (x[:-1] - 1.0) ** 2)) / 3.755e5
 
 
+def styblinski_tang(params: Mapping[str, Any]) -> float:
+    """Return the function of Styblinski and Tang, whose minimum is −39.166166 for each dimension, on [−5, 5]."""
+    x = vector(params)
+    return 0.5 * float(np.sum(x**4 - 16 * x**2 + 5 * x))
+
+
 def step(params: Mapping[str, Any]) -> float:
     """Return a bowl with a lower floor on a twelfth of the square: no continuous model fits its edge."""
     x, y = vector(params)

@@ -1,0 +1,76 @@
+"""What is searched, by family: surrogates of tuning jobs, the jobs themselves, test functions, draws of the priors."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks import doubt, misspecified_problems
+from benchmarks.job_tables import observed, problem
+from benchmarks.objectives import Problem, cube, shekel, styblinski_tang
+from benchmarks.tuning_jobs import JOBS
+
+SURROGATES, THEMSELVES, TEXTBOOK, DRAWS = "surrogates of jobs", "jobs themselves", "test functions", "draws"
+# ε of a test function is this share of its range.
+_SHARE = 0.01
+_OF_OTHERS = ("Branin", "Hartmann-6", "Levy-4", "Rosenbrock-4")
+NAMES: dict[str, tuple[str, ...]] = {
+    SURROGATES: tuple(JOBS),
+    THEMSELVES: tuple(JOBS),
+    TEXTBOOK: (*_OF_OTHERS, "Shekel-4", "Styblinski-Tang-4"),
+    DRAWS: tuple(name for name, dim in doubt.PRIORS.items() if dim <= 4),
+}
+# Evaluations of a search; of jobs with more than six parameters more.
+_TRIALS, _MORE_TRIALS, _MANY = 100, 150, 6
+
+
+@dataclass(frozen=True)
+class Searched:
+    """A problem, and what a search of it sees.
+
+    Attributes:
+        problem: With the true values; of a job those of its surrogate.
+        observe: Returns the score of an evaluation: parameters, its true value, and its number.
+        trials: After how many evaluations a search ends.
+        best_possible: The best possible value that a user would declare; None where there is none.
+    """
+
+    problem: Problem
+    observe: Callable[[dict[str, Any], float, int], float]
+    trials: int = _TRIALS
+    best_possible: float | None = None
+
+
+def searched_in(family: str, name: str, seed: int) -> Searched:
+    """Return what is searched; the seed is that of a draw, and of the noise."""
+    rng = np.random.default_rng([seed, 7])
+    if family in (SURROGATES, THEMSELVES):
+        job = JOBS[name]
+
+        def score(params: dict[str, Any], value: float, n: int) -> float:
+            if family == SURROGATES:
+                return observed(name, value, rng)
+            return job.score(params, 10**6 * (seed + 2) + n)
+
+        trials = _MORE_TRIALS if job.space.dim > _MANY else _TRIALS
+        return Searched(problem(name), score, trials, job.best_possible)
+    if family == DRAWS:
+        draw, _ = doubt.searched_in({"problem": name, "share": None, "seed": seed})
+        return Searched(draw, partial(_with_noise, draw, rng))
+    found = _test_function(name)
+    return Searched(found, partial(_with_noise, found, rng))
+
+
+def _with_noise(problem: Problem, rng: np.random.Generator, _: dict[str, Any], value: float, n: int) -> float:
+    return value + problem.noise(rng)
+
+
+def _test_function(name: str) -> Problem:
+    if name == "Shekel-4":
+        return shekel((_SHARE,))
+    if name == "Styblinski-Tang-4":
+        return Problem(cube(4, -5.0, 5.0), styblinski_tang, 4 * -39.16616570, (_SHARE * 4 * (125.0 + 39.17),))
+    found = misspecified_problems.problem(name)
+    return Problem(found.space, found.objective, found.optimum, found.epsilons[:1])
