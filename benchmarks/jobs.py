@@ -26,10 +26,10 @@ DELTA = 0.05
 # What an evaluation costs, in ε: the rule of Xie et al. for equal costs.
 PRICE = 0.05
 DEFAULT, PRICED = "default", "price"
-# The first test, up to where there is one after every evaluation, and then after every third.
-_FIRST, _DENSE, _EVERY = 8, 30, 3
-# Optuna's terminator is asked along searches by TPE; from ten evaluations on, as its median error has it.
-TERMINATOR_FIRST, _TERMINATOR_EVERY = 11, 3
+_FIRST = 8
+# Optuna's terminator is asked along searches by TPE, from as many evaluations on as it waits for; its own threshold is
+# computed from these.
+_TERMINATOR_FIRST, _TERMINATOR_EVERY, _THRESHOLD_AT = 20, 3, 30
 OURS, TPE, GPSAMPLER, RANDOM = "regretstop", "TPE", "GPSampler", "random"
 SAMPLERS: dict[str, Callable[[Problem, int], Choose] | None] = {
     OURS: None,
@@ -74,7 +74,7 @@ def run_search(key: dict[str, Any]) -> dict[str, Any]:
     history: list[Observation] = []
     regrets: list[float] = []
     said: dict[str, list[list[Any]]] = {name: [] for name in rules} if is_asked else {}
-    terminator: list[list[Any]] = []
+    terminator = _Terminator(problem)
     for n in range(1, searched.trials + 1):
         params = dict(choose(history))
         value = problem.objective(params)
@@ -82,21 +82,22 @@ def run_search(key: dict[str, Any]) -> dict[str, Any]:
         history.append(Observation(params, searched.observe(params, value, n), n - 1))
         if is_asked:
             model.replace_history(history)
-        if is_asked and n >= _FIRST and (n <= _DENSE or n % _EVERY == 0):
+        if is_asked and n >= _FIRST:
             for name in tuple(rules):
                 certificate = model.certificate(rules[name])
                 said[name].append([n, *_numbers(certificate, regrets)])
                 if certificate.stop:
                     del rules[name]
-        if key["sampler"] == TPE and n >= TERMINATOR_FIRST and (n <= _DENSE or n % _TERMINATOR_EVERY == 0):
-            terminator.append([n, _ask_terminator(problem, history)])
+        if key["sampler"] == TPE:
+            terminator.look(history)
     return key | {
         "epsilon": compact(epsilon),
         "delta": DELTA,
         "regrets": [compact(regret, 4) for regret in regrets],
         "values": [compact(each.value or 0.0) for each in history],
         "said": said,
-        "terminator": terminator,
+        "terminator": terminator.bounds,
+        "median_error": terminator.threshold,
         "cpu_s": round(time.process_time() - start, 2),
     }
 
@@ -116,17 +117,31 @@ def _numbers(certificate: Certificate, regrets: list[float]) -> list[Any]:
 _TERMS = ("counted", "two_deviations")
 
 
-def _ask_terminator(problem: Problem, history: list[Observation]) -> float | None:
-    """Return Optuna's bound on the regret."""
-    import optuna
-    from optuna.terminator import RegretBoundEvaluator
+class _Terminator:
+    """Optuna's bounds on the regret, and the threshold that it would make of earlier ones."""
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it is deprecated
-        distributions = distributions_of(problem.space)
-        trials = [
-            optuna.create_trial(params=dict(each.params), distributions=distributions, value=each.value)
-            for each in history
-        ]
-        direction = optuna.study.StudyDirection[problem.direction.upper()]
-        return compact(RegretBoundEvaluator(seed=0).evaluate(trials, direction), 4)
+    def __init__(self, problem: Problem) -> None:
+        self.bounds: list[list[Any]] = []
+        self.threshold: float | None = None
+        self._problem = problem
+
+    def look(self, history: list[Observation]) -> None:
+        """Ask about so many evaluations."""
+        import optuna
+        from optuna.terminator import MedianErrorEvaluator, RegretBoundEvaluator
+
+        n = len(history)
+        if n < _TERMINATOR_FIRST or n % _TERMINATOR_EVERY:
+            return
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it is deprecated
+            distributions = distributions_of(self._problem.space)
+            trials = [
+                optuna.create_trial(params=dict(each.params), distributions=distributions, value=each.value)
+                for each in history
+            ]
+            direction = optuna.study.StudyDirection[self._problem.direction.upper()]
+            evaluator = RegretBoundEvaluator(seed=0)
+            self.bounds.append([n, compact(evaluator.evaluate(trials, direction), 4)])
+            if n == _THRESHOLD_AT:
+                self.threshold = compact(MedianErrorEvaluator(evaluator).evaluate(trials, direction), 4)

@@ -1,7 +1,9 @@
 """What a stopping rule sees: the fitted model and the data at one moment."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -33,6 +35,10 @@ class LastObservation:
     n_before: int
 
 
+def _nothing() -> None:
+    return None
+
+
 @dataclass(frozen=True)
 class FittedModel:
     """The model at one moment, standardised and maximised.
@@ -49,6 +55,8 @@ class FittedModel:
         sampling: How the hyperparameter samples came about; None where there are none.
         check: How well earlier values were predicted before they were seen; None where that was not checked.
         n_constraints: How many constraints were modelled.
+        over_samples: Returns the same over samples of the hyperparameters, where this is at their mode; None where it
+            is not, or there are none.
     """
 
     guarantee: Literal["theorem", "model"]
@@ -61,6 +69,7 @@ class FittedModel:
     sampling: SamplingReport | None = None
     check: ModelCheck | None = None
     n_constraints: int = 0
+    over_samples: "Callable[[], FittedModel | None]" = field(default=_nothing, repr=False, compare=False)
 
     @classmethod
     def of(cls, model: SearchModel, guarantee: Literal["theorem", "model"]) -> "FittedModel":
@@ -77,6 +86,7 @@ class FittedModel:
             sampling=fit.sampling,
             check=fit.check,
             n_constraints=len(model.constraints),
+            over_samples=partial(_over_samples, model, guarantee),
         )
 
     @property
@@ -97,7 +107,7 @@ class FittedModel:
     def among(self, maximizers: tuple[Maximizer, ...]) -> "FittedModel":
         """Return the model with other maximizers, and the posteriors that are theirs."""
         posteriors = tuple(each.posterior for each in maximizers)
-        return replace(self, posteriors=posteriors, maximizers=maximizers, relaxed=())
+        return replace(self, posteriors=posteriors, maximizers=maximizers, relaxed=(), over_samples=_nothing)
 
     def noise_std_of(self, posterior: Posterior, at: float = 0.0) -> float:
         """Return σ in the objective's units: that of the fit, or of the user, before the model check inflates it.
@@ -135,6 +145,11 @@ class FittedModel:
         if self.sampling is not None and self.sampling.fallback is not None:
             remark += f"; at the mode of the hyperparameters, which could not be sampled: {self.sampling.fallback}"
         return remark
+
+
+def _over_samples(model: SearchModel, guarantee: Literal["theorem", "model"]) -> FittedModel | None:
+    doubted = model.over_samples()
+    return None if doubted is None else FittedModel.of(doubted, guarantee)
 
 
 def std_floor(posterior: Posterior, n: int) -> float:
@@ -218,6 +233,11 @@ class Snapshot:
     test: int
     schedule: Schedule = EVERY_OBSERVATION
     next_test: int | None = None
+
+    def over_samples(self) -> "Snapshot | None":
+        """Return the same with samples of the hyperparameters; None where it has them, or there are none."""
+        model = self.model.over_samples()
+        return None if model is None else replace(self, model=model)
 
     def at_data(self) -> list[tuple[Array, Array]]:
         """Return means and deviations of the candidates under each posterior, of shape (n,) each."""

@@ -1,6 +1,8 @@
 """The public model: an exact Gaussian process whose hyperparameters are declared, sampled, or at their mode."""
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Literal, get_args
 
@@ -15,11 +17,15 @@ from regretstop.model._kernels import Embedding, Kernel, Matern52
 from regretstop.model._likelihood import Hyperparameters
 from regretstop.model._model_check import ModelCheck, blocks, judge, residuals
 from regretstop.model._posterior import GaussianProcessPosterior
-from regretstop.model._protocols import Fit, Treatment
+from regretstop.model._protocols import Fit, Posterior, Treatment
 from regretstop.model._repeats import merge_duplicates
 from regretstop.model._sampling import SamplingReport
 from regretstop.model._standardize import Standardized
 from regretstop.model._warp import LogWarp
+
+# Samples where a rule doubts the mode: one of eight under which something is left for certain adds 0.125, more than δ,
+# and stays among them for many observations.
+_N_IN_DOUBT = 32
 
 
 class GaussianProcess:
@@ -66,7 +72,9 @@ class GaussianProcess:
         self._model_check = model_check
         # The last warp that was chosen, by what it was chosen for.
         self._warped: tuple[tuple[float, bytes], LogWarp | None] | None = None
-        self._estimator = HyperparameterEstimator(kernel, noise_std, n_samples)
+        self._estimator = HyperparameterEstimator(
+            kernel, noise_std, n_samples if hyperparameters == "posterior" else _N_IN_DOUBT
+        )
 
     def __repr__(self) -> str:
         return (
@@ -127,22 +135,30 @@ class GaussianProcess:
             return self._declared(points, values, embedding, sign * self._mean)
         whole = TrainingData(points, values, embedding)
         data, part = whole.standardized, whole.thinned()
-        estimate = self._estimator.sample(part) if self._treatment == "posterior" else self._estimator.estimate(part)
+        estimate = self._estimator.estimate(part)
         # A part is standardised by its own spread; what it found is carried to the spread of all the values.
         ratio = estimate.data.scale / data.scale
         build = partial(self._posterior, merge_duplicates(points, data.values, np.ones(len(values))), embedding)
         # Modes are checked by modes, whatever is sampled: so the next point is that of "map"; see docs/theory.md.
         check = self._check(part, sampled=False)
-        mode = build(_scaled(estimate.mode, ratio * _inflation(check)))
+        at_mode = Fit((build(_scaled(estimate.mode, ratio * _inflation(check))),), data, check=check)
+        over_samples = partial(self._over_samples, at_mode, part, ratio, build)
+        return over_samples() if self._treatment == "posterior" else replace(at_mode, over_samples=over_samples)
+
+    def _over_samples(
+        self, at_mode: Fit, part: TrainingData, ratio: float, build: Callable[[Hyperparameters], Posterior]
+    ) -> Fit:
+        """Return the fit over samples; at the mode, with the reason, where they cannot be drawn."""
+        estimate = self._estimator.sample(part)
         if not estimate.samples:
-            return Fit((mode,), data, sampling=estimate.sampling, check=check)
-        sample_check = self._check(part, sampled=True)
-        factor = ratio * _inflation(sample_check)
+            return replace(at_mode, sampling=estimate.sampling)
+        check = self._check(part, sampled=True)
+        factor = ratio * _inflation(check)
         try:
             samples = tuple(build(_scaled(sample, factor)) for sample in estimate.samples)
         except np.linalg.LinAlgError as error:
-            return Fit((mode,), data, sampling=SamplingReport(0, 0, 0.0, str(error)), check=check)
-        return Fit(samples, data, mode, estimate.sampling, sample_check)
+            return replace(at_mode, sampling=SamplingReport(0, 0, 0.0, str(error)))
+        return Fit(samples, at_mode.data, at_mode.posteriors[0], estimate.sampling, check)
 
     def _check(self, part: TrainingData, *, sampled: bool) -> ModelCheck | None:
         """Return what earlier estimates, their samples or their modes, say about the values that came after them."""

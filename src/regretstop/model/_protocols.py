@@ -155,6 +155,8 @@ class Fit:
         sampling: How the samples came about, None where nothing was sampled.
         check: How well earlier values were predicted before they were seen, by models such as `posteriors`; None where
             that was not checked.
+        over_samples: Returns the fit over samples of the hyperparameters, for a rule that doubts their mode, or the
+            same fit, with the reason, where they cannot be drawn; None where this is it, or the surrogate samples none.
     """
 
     posteriors: tuple[Posterior, ...]
@@ -162,11 +164,12 @@ class Fit:
     mode: Posterior | None = None
     sampling: SamplingReport | None = None
     check: ModelCheck | None = None
+    over_samples: "Callable[[], Fit] | None" = None
 
     def map(self, change: Callable[[Posterior], Posterior]) -> "Fit":
         """Return the fit with every posterior changed."""
         mode = None if self.mode is None else change(self.mode)
-        return replace(self, posteriors=tuple(map(change, self.posteriors)), mode=mode)
+        return replace(self, posteriors=tuple(map(change, self.posteriors)), mode=mode, over_samples=None)
 
 
 @runtime_checkable

@@ -1,7 +1,8 @@
 """What the best possible value says of a trial: nothing is better than it by more than what is left up to there.
 
 With b the best possible value f* ≤ b, whatever the kernel, so f* − f(x̂) ≤ b − f(x̂): only the noise in x̂ is unknown
-(docs/theory.md, A declared range).
+(docs/theory.md, A declared range). That is what the likeliest hyperparameters are too sure of: by the noise that they
+have taken for structure a lucky score is a true one. So what they say is little is asked of samples.
 """
 
 import math
@@ -24,7 +25,8 @@ class Ceiling:
 
     Attributes:
         trial: Index of x̂ among the snapshot's points.
-        bound: b less the trial's lower confidence bound, the worst over the posteriors; in the objective's units.
+        bound: b less the value below which the trial is with a probability of at most the risk, in the mean over the
+            posteriors; in the objective's units.
         left: P(f(x̂) < b − ε), in the mean over the posteriors.
         mean: E[b − f(x̂)], likewise; in the objective's units.
     """
@@ -62,11 +64,18 @@ def ceiling_of(snapshot: Snapshot, trial: int, risk: float, epsilon: float) -> C
         risk: With which the bound may fail.
         epsilon: ε in the objective's units.
     """
-    best, units = snapshot.data.ceiling, snapshot.model.units
-    if math.isinf(best):
+    if math.isinf(snapshot.data.ceiling):
         return Ceiling(trial)
+    found = _ceiling(snapshot, trial, risk, epsilon)
+    if min(found.bound, found.mean) >= epsilon:
+        return found
+    doubted = snapshot.over_samples()
+    return found if doubted is None else _ceiling(doubted, trial, risk, epsilon)
+
+
+def _ceiling(snapshot: Snapshot, trial: int, risk: float, epsilon: float) -> Ceiling:
+    best, units = snapshot.data.ceiling, snapshot.model.units
     mean, std = _at(snapshot, trial)
-    lower = units.values(mean - upper_quantile(math.log(risk)) * std)
     # E[exp(−scale f)] of a normal f is exp(−scale μ + (scale σ)²/2).
     bent = 0.0 if units.warp is None else 0.5 * (units.scale * std) ** 2
     shift = 0.0 if units.warp is None else units.warp.shift
@@ -75,10 +84,22 @@ def ceiling_of(snapshot: Snapshot, trial: int, risk: float, epsilon: float) -> C
         below = ndtr((units.standardized(best - epsilon) - mean) / std)
     return Ceiling(
         trial,
-        bound=max(best - float(np.min(lower)), 0.0),
+        bound=max(best - float(units.values(np.array(_quantile(mean, std, risk)))), 0.0),
         left=float(np.mean(below)),
         mean=max(float(np.mean(expected)), 0.0),
     )
+
+
+def _quantile(mean: Array, std: Array, risk: float) -> float:
+    """Return the value below which a mixture of normals, in equal shares, is with a probability of at most the risk."""
+    ends = mean - upper_quantile(math.log(risk)) * std
+    low, high = float(np.min(ends)), float(np.max(ends))
+    while (middle := 0.5 * (low + high)) not in (low, high):
+        if np.mean(ndtr((middle - mean) / std)) > risk:
+            high = middle
+        else:
+            low = middle
+    return low
 
 
 def under_ceiling(bound: float, epsilon: float) -> str:

@@ -46,6 +46,17 @@ class SearchModel:
         maximizers = tuple(Maximizer(posterior, space, inside, seed, like=chooser) for posterior in fit.posteriors)
         return cls(fit, space, inside, seed, maximizers, chooser)
 
+    def over_samples(self) -> "SearchModel | None":
+        """Return the same over samples of the hyperparameters; None where it is, or there are none."""
+        if self.fit.over_samples is None:
+            return None
+        doubted = self.fit.over_samples()
+        if doubted.mode is None:
+            return None
+        # In the same units: which say how values were warped, too.
+        model = SearchModel.of(replace(doubted, data=self.fit.data), self.space, self.inside, self.seed)
+        return replace(model, constraints=self.constraints, found=self.found)
+
     @property
     def has_noise(self) -> bool:
         """Whether the surrogate was not told that there is none: a noise that it estimates is positive."""
