@@ -35,10 +35,6 @@ class LastObservation:
     n_before: int
 
 
-def _nothing() -> None:
-    return None
-
-
 @dataclass(frozen=True)
 class FittedModel:
     """The model at one moment, standardised and maximised.
@@ -55,8 +51,8 @@ class FittedModel:
         sampling: How the hyperparameter samples came about; None where there are none.
         check: How well earlier values were predicted before they were seen; None where that was not checked.
         n_constraints: How many constraints were modelled.
-        over_samples: Returns the same over samples of the hyperparameters, where this is at their mode; None where it
-            is not, or there are none.
+        over_samples: Returns the same over samples of the hyperparameters, or None where they cannot be drawn; None
+            where this is not at their mode, or the surrogate samples none.
     """
 
     guarantee: Literal["theorem", "model"]
@@ -69,7 +65,7 @@ class FittedModel:
     sampling: SamplingReport | None = None
     check: ModelCheck | None = None
     n_constraints: int = 0
-    over_samples: "Callable[[], FittedModel | None]" = field(default=_nothing, repr=False, compare=False)
+    over_samples: "Callable[[], FittedModel | None] | None" = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(cls, model: SearchModel, guarantee: Literal["theorem", "model"]) -> "FittedModel":
@@ -86,7 +82,7 @@ class FittedModel:
             sampling=fit.sampling,
             check=fit.check,
             n_constraints=len(model.constraints),
-            over_samples=partial(_over_samples, model, guarantee),
+            over_samples=None if fit.over_samples is None else partial(_over_samples, model, guarantee),
         )
 
     @property
@@ -107,7 +103,7 @@ class FittedModel:
     def among(self, maximizers: tuple[Maximizer, ...]) -> "FittedModel":
         """Return the model with other maximizers, and the posteriors that are theirs."""
         posteriors = tuple(each.posterior for each in maximizers)
-        return replace(self, posteriors=posteriors, maximizers=maximizers, relaxed=(), over_samples=_nothing)
+        return replace(self, posteriors=posteriors, maximizers=maximizers, relaxed=(), over_samples=None)
 
     def noise_std_of(self, posterior: Posterior, at: float = 0.0) -> float:
         """Return σ in the objective's units: that of the fit, or of the user, before the model check inflates it.
@@ -236,7 +232,7 @@ class Snapshot:
 
     def over_samples(self) -> "Snapshot | None":
         """Return the same with samples of the hyperparameters; None where it has them, or there are none."""
-        model = self.model.over_samples()
+        model = self.model.over_samples and self.model.over_samples()
         return None if model is None else replace(self, model=model)
 
     def at_data(self) -> list[tuple[Array, Array]]:

@@ -24,6 +24,7 @@ from regretstop import (
 )
 from regretstop.gap import counted_gap
 from regretstop.model import GaussianProcessPosterior, LogWarp
+from regretstop.rules._ceiling import ceiling_of
 from regretstop.snapshot import Snapshot
 from tests.draws import FourierDraws, cube_grid
 from tests.histories import SPACES, declared, random_history
@@ -81,6 +82,45 @@ def test_with_noise_it_is_what_is_left_above_the_lower_confidence_bound() -> Non
     assert certificate.expected_regret is not None
     assert certificate.expected_regret.value <= best - mean + 1e-12
     assert "what is left up to the best possible value that you declared" in str(certificate)
+
+
+def test_over_samples_it_is_a_quantile_of_their_mean() -> None:
+    """Below it the trial is with probability δ if each sample counts alike; one sample would make it larger."""
+    history = random_history(SQUARE, 12, seed=1)
+    best = max(history.values) + 0.05
+    surrogate = GaussianProcess(hyperparameters="posterior", n_samples=16)
+    optimizer = history.told(best_possible=best, surrogate=surrogate)
+    certificate, snapshot = optimizer.certificate(UCBbr(0.3)), optimizer.snapshot()
+    assert certificate.maximum == "declared"
+    trial = snapshot.data.numbers.tolist().index(certificate.incumbent)
+    at = np.array([np.ravel(p.mean_std(snapshot.data.points[[trial]])) for p in snapshot.model.posteriors])
+    level = snapshot.model.units.standardized(best - certificate.bound)
+    below = norm.cdf((level - at[:, 0]) / at[:, 1])
+    assert np.mean(below) == pytest.approx(0.05, rel=1e-6)
+    assert np.max(below) > 0.06
+
+
+def lucky_search() -> GPUCB:
+    """Return a search of a flat top at 0.9 with a noise of 0.06 that is never above 1, as of an accuracy."""
+    rng = np.random.default_rng(7)
+    optimizer = GPUCB(SQUARE, seed=7, best_possible=1.0)
+    for _ in range(8):
+        params = optimizer.ask(epsilon=0.05)
+        x, _ = SQUARE.encode(params)
+        optimizer.tell(params, min(0.9 - 0.3 * (x - 0.4) ** 2 + 0.06 * float(rng.standard_normal()), 1.0))
+    return optimizer
+
+
+def test_a_lucky_score_that_the_mode_takes_for_true_ends_no_search() -> None:
+    optimizer = lucky_search()
+    certificate, snapshot = optimizer.certificate(UCBbr(0.05)), optimizer.snapshot()
+    assert certificate.incumbent is not None
+    trial = snapshot.data.numbers.tolist().index(certificate.incumbent)
+    at_mode = replace(snapshot, model=replace(snapshot.model, over_samples=None))
+    alone, asked = (ceiling_of(each, trial, 0.05, 0.05) for each in (at_mode, snapshot))
+    assert alone.bound < 0.05 < asked.bound
+    assert not certificate.stop
+    assert certificate.bound <= asked.bound
 
 
 def test_a_ceiling_that_is_far_away_changes_nothing_where_the_kernel_is_declared() -> None:

@@ -118,6 +118,48 @@ def test_the_count_at_the_mode_ends_no_search_alone() -> None:
     assert "two_deviations" not in far.terms
 
 
+def noisy_bowl(n: int) -> GPUCB:
+    """Return a search of a bowl whose values have a noise of half of ε = 0.1, after so many evaluations."""
+    rng = np.random.default_rng(0)
+    optimizer = GPUCB(SQUARE, seed=0)
+    for _ in range(n):
+        params = optimizer.ask(epsilon=0.1)
+        x, y = SQUARE.encode(params)
+        optimizer.tell(params, float(-4.0 * ((x - 0.3) ** 2 + (y - 0.6) ** 2) + 0.05 * rng.standard_normal()))
+    return optimizer
+
+
+def test_samples_may_end_a_search_that_the_experiment_does_not_from_thirty_evaluations_on() -> None:
+    """As `GaussianProcess(hyperparameters="posterior", n_samples=32)` would, and nothing else is changed by it."""
+    optimizer = noisy_bowl(33)
+    ended = optimizer.certificate(UCBbr(0.1))
+    assert ended.stop
+    assert ended.terms["two_deviations"] >= 0.1
+    assert ended.model is not None
+    assert ended.model.n_samples == 32
+    assert "in the mean over 32 samples" in ended.reason
+    assert ended.guarantee == "model"
+    alone = GPUCB(SQUARE, seed=0, surrogate=GaussianProcess(hyperparameters="posterior", n_samples=32))
+    alone.replace_history(optimizer.history)
+    asked = alone.certificate(UCBbr(0.1))
+    assert (asked.bound, asked.incumbent) == (ended.bound, ended.incumbent)
+    assert (asked.left, asked.expected_regret, asked.model) == (ended.left, ended.expected_regret, ended.model)
+    assert optimizer.snapshot().model.is_at_mode  # by which the next point is chosen
+
+
+def test_samples_are_asked_neither_before_nor_at_every_test() -> None:
+    history = noisy_bowl(35).history
+    ended: list[int] = []
+    for n in range(24, 36):
+        optimizer = GPUCB(SQUARE, seed=0)
+        optimizer.replace_history(history[:n])
+        certificate = optimizer.certificate(UCBbr(0.12))
+        assert certificate.terms["counted"] < 0.12 < certificate.terms["two_deviations"]
+        if certificate.stop:
+            ended.append(n)
+    assert ended == [31, 33, 35]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_noise_that_alone_keeps_the_experiment_open_is_named(seed: int) -> None:
     """However the points are placed: the experiment's bound is no less at any query than at the floor."""

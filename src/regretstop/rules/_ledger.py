@@ -25,6 +25,7 @@ _ENOUGH = 10
 # From fewer observations samples are too sure of themselves, too. They take a second: with twice as many they are asked
 # at every third test, and so on.
 _FEWEST_DOUBTED = 30
+_UNLESS = f", unless samples of the hyperparameters end the search, which are asked from {_FEWEST_DOUBTED} on"
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,9 @@ class LedgerRule(Rule):
         if is_open and snapshot.model.is_at_mode and snapshot.data.plateau is None:  # whose edge can look like noise
             of_noise = snapshot.model.posteriors[0], regret_of_noise(snapshot, shared), self.tolerance, found.incumbent
             terms["noise_needs"] = noise_needs(snapshot, *of_noise)
-            reason = (reason or verdict(bound, self.tolerance)) + noise_remark(snapshot, *of_noise)
+            reason = (reason or verdict(bound, self.tolerance)) + noise_remark(
+                snapshot, *of_noise, "" if snapshot.model.over_samples is None else _UNLESS
+            )
         return self._certificate(
             snapshot,
             Estimate(bound, found.incumbent, "counted", terms, reason),

@@ -132,16 +132,32 @@ def _least(theorems: Sequence[Theorem], posterior_std: float, width: float) -> R
     return min((theorem.bound(posterior_std, width) for theorem in theorems), key=lambda bound: bound.value)
 
 
-def noise_remark(snapshot: Snapshot, posterior: Posterior, regret: RegretBound, epsilon: float, incumbent: int) -> str:
-    """Return a remark if the noise alone keeps the bound above ε, however good the sampling; else nothing."""
+def noise_remark(
+    snapshot: Snapshot,
+    posterior: Posterior,
+    regret: RegretBound,
+    epsilon: float,
+    incumbent: int,
+    unless: str = "",
+) -> str:
+    """Return a remark if the noise alone keeps the bound above ε, however good the sampling; else nothing.
+
+    Args:
+        snapshot: Without an obstacle.
+        posterior: Of which the noise is.
+        regret: Of a query that nothing but the noise leaves open.
+        epsilon: ε in the objective's units.
+        incumbent: Index of the certified trial among the snapshot's points.
+        unless: What may end the search sooner, in words, to follow the number of observations.
+    """
     needed = noise_needs(snapshot, posterior, regret, epsilon, incumbent)
     if not math.isfinite(needed) or needed <= snapshot.data.n_observations:
         return ""
     # The bound counts the noise as often as the model check says; what is named is the noise itself.
     noise_std = snapshot.model.noise_std_of(posterior, snapshot.mean_of(incumbent))
     return (
-        f"; noise of deviation {noise_std:.4g} alone keeps it there until about {needed:.0f} observations: if it is as "
-        "large as that, a larger ε, or less noise, is what would help"
+        f"; noise of deviation {noise_std:.4g} alone keeps it there until about {needed:.0f} observations{unless}: if "
+        "it is as large as that, a larger ε, or less noise, is what would help"
     )
 
 
