@@ -1,7 +1,10 @@
-"""What is searched, by family: surrogates of tuning jobs, the jobs themselves, test functions, draws of the priors."""
+"""What is searched, by family: surrogates of tuning jobs, the jobs themselves, test functions, draws of the priors.
+
+Draws of the priors have a noise that is drawn, too, and mostly small; those of another family a noise of about ε.
+"""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -12,15 +15,19 @@ from benchmarks.job_tables import observed, problem
 from benchmarks.objectives import Problem, cube, shekel, styblinski_tang
 from benchmarks.tuning_jobs import JOBS
 
-SURROGATES, THEMSELVES, TEXTBOOK, DRAWS = "surrogates of jobs", "jobs themselves", "test functions", "draws"
+SURROGATES, THEMSELVES, TEXTBOOK = "surrogates of jobs", "jobs themselves", "test functions"
+DRAWS, NOISY = "draws", "noisy draws"
 # ε of a test function is this share of its range.
 _SHARE = 0.01
 _OF_OTHERS = ("Branin", "Hartmann-6", "Levy-4", "Rosenbrock-4")
+# Dimension, and the deviation of the noise in ε.
+_NOISY = {"d = 2, noise ε/2": (2, 0.5), "d = 2, noise ε": (2, 1.0), "d = 4, noise ε/2": (4, 0.5)}
 NAMES: dict[str, tuple[str, ...]] = {
     SURROGATES: tuple(JOBS),
     THEMSELVES: tuple(JOBS),
     TEXTBOOK: (*_OF_OTHERS, "Shekel-4", "Styblinski-Tang-4"),
     DRAWS: tuple(name for name, dim in doubt.PRIORS.items() if dim <= 4),
+    NOISY: tuple(_NOISY),
 }
 # Evaluations of a search; of jobs with more than six parameters more.
 _TRIALS, _MORE_TRIALS, _MANY = 100, 150, 6
@@ -56,11 +63,19 @@ def searched_in(family: str, name: str, seed: int) -> Searched:
 
         trials = _MORE_TRIALS if job.space.dim > _MANY else _TRIALS
         return Searched(problem(name), score, trials, job.best_possible)
-    if family == DRAWS:
-        draw, _ = doubt.searched_in({"problem": name, "share": None, "seed": seed})
+    if family in (DRAWS, NOISY):
+        dim, noise = _NOISY.get(name, (None, None))
+        of_priors = name if dim is None else next(prior for prior, d in doubt.PRIORS.items() if d == dim)
+        draw, epsilon = doubt.searched_in({"problem": of_priors, "share": None, "seed": seed})
+        if noise is not None:
+            draw = replace(draw, noise=partial(_normal, noise * epsilon))
         return Searched(draw, partial(_with_noise, draw, rng))
     found = _test_function(name)
     return Searched(found, partial(_with_noise, found, rng))
+
+
+def _normal(noise_std: float, rng: np.random.Generator) -> float:
+    return float(rng.normal(0.0, noise_std))
 
 
 def _with_noise(problem: Problem, rng: np.random.Generator, _: dict[str, Any], value: float, n: int) -> float:

@@ -43,6 +43,7 @@ SEARCHES: dict[str, dict[str, int]] = {
     families.THEMSELVES: {OURS: 3},
     families.TEXTBOOK: {OURS: 20, GPSAMPLER: 20},
     families.DRAWS: {OURS: 20},
+    families.NOISY: {OURS: 40},
 }
 
 

@@ -16,6 +16,7 @@ from benchmarks.sections import (
     doubt,
     draws,
     forecast,
+    jobs,
     misspecified,
     model_check,
     modes,
@@ -30,6 +31,7 @@ from benchmarks.tables import table
 
 TARGET = Path(__file__).parent
 SECTIONS: tuple[Callable[[Path], Section | None], ...] = (
+    jobs.section,
     doubt.section,
     draws.section,
     misspecified.section,
