@@ -15,7 +15,7 @@ from scipy.stats import binomtest
 from benchmarks import families, jobs
 from benchmarks.records import read
 from benchmarks.sections.section import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, Section, plain
-from benchmarks.tables import number, rate, table
+from benchmarks.tables import number, table
 from benchmarks.tuning_jobs import JOBS
 
 Record = dict[str, Any]
