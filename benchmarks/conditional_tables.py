@@ -69,7 +69,7 @@ def searched_in(name: str, path: Path = PATH) -> Searched:
 
     def evaluate(params: Mapping[str, Any], rng: np.random.Generator) -> tuple[float, float]:
         value = found.objective(params)
-        return value, job_tables.observed_as_recorded(name, value, rng, path)
+        return value, job_tables.observed(name, value, rng, path)
 
     return Searched(found.space, evaluate, found.optimum)
 

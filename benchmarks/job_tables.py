@@ -2,7 +2,7 @@
 
 Each job was evaluated at 2,000 points: half of them all over the space, half near the best of those before. An ensemble
 of trees on them is the job that is searched, as in HPOBench and YAHPO: its optimum is known, and an evaluation is free.
-The noise is that of repeated evaluations; as that of a share of hits, its variance falls with what is left to the best.
+The noise is that of repeated evaluations of points that are about as good.
 """
 
 import zlib
@@ -27,7 +27,7 @@ N_POINTS = 2000
 # seeds.
 _BATCH, _AGAIN = 50, 3
 _EVERY_JOB = JOBS | CONDITIONAL_JOBS
-# Pairs that tell the noise of a score.
+# Pairs that tell the noise of a score, at most; and of all pairs a quarter.
 _N_NEAR = 50
 # Steps away from one of the best tenth, as a share of an axis.
 _STEP, _BEST = 0.08, 0.1
@@ -90,31 +90,16 @@ def table(name: str, path: Path = PATH) -> tuple[NDArray[np.float64], NDArray[np
     return points, np.array([s for each in records for s in each["scores"]])
 
 
-@cache
-def relative_noise(name: str, path: Path = PATH) -> float:
-    """Return s of the deviation s √(distance to the best possible value) of a score, from pairs of evaluations."""
-    a, b = _pairs(name, path)
-    left = np.maximum(np.abs(_EVERY_JOB[name].best_possible - 0.5 * (a + b)), 1e-12)
-    return float(np.sqrt(np.mean(0.5 * (a - b) ** 2 / left)))
-
-
 def observed(name: str, value: float, rng: np.random.Generator, path: Path = PATH) -> float:
-    """Return a noisy score; none is better than the best possible one."""
-    job = _EVERY_JOB[name]
-    sign = 1.0 if job.direction == "maximize" else -1.0
-    left = abs(job.best_possible - value)
-    score = value + relative_noise(name, path) * np.sqrt(left) * rng.standard_normal()
-    return float(sign * min(sign * score, sign * job.best_possible))
-
-
-def observed_as_recorded(name: str, value: float, rng: np.random.Generator, path: Path = PATH) -> float:
-    """Return an accuracy with the noise of a recorded pair about as good, and none better than the best of such pairs.
+    """Return a score: of a noisy accuracy with the noise of a recorded pair about as good, and no better than those.
 
     A normal deviate near the best possible value makes scores up there that no evaluation has had. So does the noise of
     a model that now and then fails, where it is added and not subtracted.
     """
+    if not _EVERY_JOB[name].is_noisy:
+        return value
     a, b = _pairs(name, path)
-    near = np.argsort(np.abs(0.5 * (a + b) - value))[:_N_NEAR]
+    near = np.argsort(np.abs(0.5 * (a + b) - value))[: min(_N_NEAR, max(len(a) // 4, 1))]
     one = rng.choice(near)
     score = value + float(rng.choice([-1.0, 1.0]) * (a[one] - b[one]) / np.sqrt(2.0))
     most = max(value, float(np.max([a[near], b[near]])))
