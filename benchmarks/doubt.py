@@ -32,7 +32,7 @@ PRIORS = {f"priors, d = {dim}": dim for dim in (2, 4, 6)}
 ROWS = tuple(name for name, row in paper_problems.ROWS.items() if not row.known and name != paper_problems.CNN)
 TRIALS = 90
 # From so many evaluations on the default rule may stop where the experiment would not.
-_DOUBTED = 30
+DOUBTED = 30
 # How many of each at most; draws of the priors may be more.
 TEXTBOOK_SEEDS, PAPER_SEEDS = 20, 40
 # Samples are asked along so many draws of each kind. One of eight samples under which something is left for certain
@@ -80,7 +80,7 @@ def run_search(key: dict[str, Any]) -> dict[str, Any]:
         agrees = bound < epsilon
         has_agreed = has_agreed or agrees
         one: dict[str, Any] = {"n": n, "UCBbr": [compact(bound), compact(regrets[trial])]}
-        if not has_ended and (agrees or n >= _DOUBTED):
+        if not has_ended and (agrees or n >= DOUBTED):
             one["mode"] = _counted(optimizer.certificate(rule), regrets)
             has_ended = stops(one, "mode", epsilon)
             if has_ended and _asks_samples(key):
@@ -99,6 +99,7 @@ def run_search(key: dict[str, Any]) -> dict[str, Any]:
         "delta": DELTA,
         "said": said,
         "evaluations": len(regrets),
+        "doubted_from": DOUBTED,
         "cpu_s": round(time.process_time() - start, 2),
     }
 

@@ -68,16 +68,19 @@ class LedgerRule(Rule):
 
         # The likeliest hyperparameters are surer of themselves than the few values that they come from allow: a search
         # ends only where the paper's experiment would end it, too, or samples of them.
-        is_asked = snapshot.model.is_at_mode
-        decides = (lambda: by_experiment() < self.tolerance) if is_asked else (lambda: True)
+        is_asked, has_doubts = snapshot.model.is_at_mode, _has_doubts(snapshot)
+
+        def decides() -> bool:
+            return not is_asked or has_doubts or by_experiment() < self.tolerance
+
         found = counted_gap(snapshot, risk, self.tolerance, incumbent, decides=decides)
         bound = found.bound
         terms = {"counted": bound, "left_error": found.left_error, "n_places": found.n_places}
         reason = ""
         if bound < self.tolerance and is_asked:
             terms["two_deviations"] = by_experiment()
-            if not decides():
-                agreed = self._counted_over_samples(snapshot, ledger, terms)
+            if by_experiment() >= self.tolerance:
+                agreed = self._counted_over_samples(snapshot, ledger, terms) if has_doubts else None
                 if agreed is not None:
                     return agreed
                 counted, bound = rounded_up(bound), by_experiment()
@@ -102,14 +105,10 @@ class LedgerRule(Rule):
     def _counted_over_samples(
         self, snapshot: Snapshot, ledger: RiskLedger, terms: Mapping[str, float]
     ) -> Certificate | None:
-        """Return the certificate over samples of the hyperparameters if it stops; None if not, or not asked now.
+        """Return the certificate over samples of the hyperparameters if it stops; None if it does not.
 
-        With noise the paper's experiment goes on for long: it takes the deviations of two points for one another's, and
-        pays the grid for both.
+        With noise the paper's experiment goes on for long: it adds up the deviations of two points, and pays a grid.
         """
-        n = snapshot.data.n_observations
-        if n < _FEWEST_DOUBTED or snapshot.test % (1 + n // _FEWEST_DOUBTED):
-            return None
         doubted = snapshot.over_samples()
         if doubted is None:
             return None
@@ -130,6 +129,13 @@ class LedgerRule(Rule):
         """Return the gap that stands beside the bound of a rule which has none itself, at its risk in this test."""
         ledger = RiskLedger(self.delta, math.inf, self.simultaneous)
         return gap_beside(snapshot, ledger.risk_of(snapshot.test), self.tolerance, incumbent)
+
+
+def _has_doubts(snapshot: Snapshot) -> bool:
+    """Return whether samples of the hyperparameters are asked in this test, if that would matter."""
+    n = snapshot.data.n_observations
+    is_due = n >= _FEWEST_DOUBTED and snapshot.test % (1 + n // _FEWEST_DOUBTED) == 0
+    return is_due and snapshot.model.over_samples is not None
 
 
 def _nothing_known(snapshot: Snapshot, epsilon: float) -> str:
