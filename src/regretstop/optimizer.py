@@ -12,11 +12,19 @@ from regretstop.array import Array
 from regretstop.certificate import Certificate
 from regretstop.checks import as_float, check_between
 from regretstop.history import EncodedHistory, History, Observation
-from regretstop.model import Drawable, GaussianProcess, LogWarp, Surrogate, all_equal, constraints_of, plateau_of
-from regretstop.propose import check_search, initial_point, lacking, next_point
+from regretstop.model import (
+    Drawable,
+    GaussianProcess,
+    LogWarp,
+    Surrogate,
+    all_equal,
+    constraints_of,
+    plateau_of,
+)
+from regretstop.propose import best_again, check_search, initial_point, lacking, next_point
 from regretstop.rules import Rule, certify
 from regretstop.schedule import EVERY_OBSERVATION, Due, Schedule
-from regretstop.search import NOTHING, SearchModel, Visited, exceeding_point, repeats_agree
+from regretstop.search import NOTHING, SearchModel, Visited, exceeding_point, has_repeats, repeats_agree
 from regretstop.snapshot import Beta, FittedModel, LastObservation, ObservedData, Snapshot
 from regretstop.spaces import Space
 
@@ -142,7 +150,11 @@ class GPUCB:
             point = initial_point(self.space, visited, index, self._seed, branch)
         else:
             exceedance = epsilon if self._exceedance == "rule" else self._exceedance
-            point = self._next_point(data, failed, np.vstack([pending, pruned]), visited, exceedance)
+            again = None
+            if exceedance is not None and self._surrogate.guarantee == "model" and not has_repeats(tried):
+                again = best_again(self._fit(data), data, exceedance)
+            unvalued = np.vstack([pending, pruned])
+            point = self._next_point(data, failed, unvalued, visited, exceedance) if again is None else again
         params = self.space.decode(point)
         self._history.begin(params)
         return params

@@ -18,8 +18,9 @@ from regretstop.bound import (
 )
 from regretstop.checks import check_at_least, check_between, check_number_or
 from regretstop.gap import Gap, certified_gap, counting_obstacle, likely_optimum
-from regretstop.model import Surrogate
-from regretstop.search import SearchModel, UpperConfidenceBound, Visited, is_worth_repeating
+from regretstop.history import EncodedHistory
+from regretstop.model import FEWEST_SAMPLED, Surrogate
+from regretstop.search import SearchModel, UpperConfidenceBound, Visited, is_worth_repeating, noise_is_told
 from regretstop.snapshot import Beta, Snapshot
 from regretstop.spaces import Branch, Space, sobol_points
 
@@ -82,6 +83,28 @@ def next_point(
     if repeats and is_worth_repeating(model.chooser.posterior, point, others, width):
         return point
     return new.point
+
+
+def best_again(model: SearchModel, data: EncodedHistory, epsilon: float) -> Array | None:
+    """Return the best evaluated point, shape (d,), if a decision about ε hangs on what may be noise or structure.
+
+    A score that is jagged, and the same again, looks like a noisy one as long as no point was evaluated twice. From as
+    many observations on as samples of the hyperparameters may end a search from, a second evaluation tells.
+
+    Args:
+        model: At the mode of the hyperparameters, or over samples with the mode as its chooser.
+        data: The observations; none is a repeat.
+        epsilon: ε in the objective's units.
+    """
+    candidates = data.points[data.inside & data.feasible]
+    if len(data.values) + 1 < FEWEST_SAMPLED or not len(candidates):
+        return None
+    posterior = model.chooser.posterior
+    mean, _ = posterior.mean_std(candidates)
+    best = int(np.argmax(mean))
+    difference = model.fit.data.units.gap(float(mean[best]), epsilon)
+    is_told = noise_is_told(posterior.noise_std, difference, data.points, data.values)
+    return None if is_told else candidates[best]
 
 
 def _maximiser(model: SearchModel, beta: Beta, n: int, snapshot: Callable[[], Snapshot]) -> tuple[Array, float]:

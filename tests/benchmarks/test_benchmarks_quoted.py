@@ -41,9 +41,25 @@ def test_the_guide_has_the_default_with_an_unknown_kernel() -> None:
             f"{row['stopped']}, {row['false']}, {number(row['median evaluations'])}" for _, row in part.iterrows()
         )
         assert f"| {name} | {part['searches'].iloc[0]} | {cells} |" in GUIDE.splitlines()
-    by_default = counts_of("doubt", problem="Hartmann-6", rule="√β = 2 and the count (default)").fillna("")
+    by_default = counts_of("doubt", problem="Hartmann-6", rule="the default").fillna("")
     told = {row["ε"]: f"{row['false']} of {row['stopped']}" for _, row in by_default.iterrows()}
     assert f"{told['1%']} stops at ε = 1 %, {told['5%']} at 5 %, {told['']} at ε = 0.1" in said(GUIDE)
+
+
+def test_the_guide_has_how_jobs_and_noisy_draws_end() -> None:
+    ends = counts_of("jobs", rule="certificate (default)", problem="all").set_index(["family", "sampler"])
+    ours, tpe, noisy, themselves = (
+        f"{ends.loc[key, 'stopped']} of {ends.loc[key, 'searches']} .* {ends.loc[key, 'false']} falsely"
+        for key in (
+            ("surrogates of jobs", "regretstop"),
+            ("surrogates of jobs", "TPE"),
+            ("noisy draws", "regretstop"),
+            ("jobs themselves", "regretstop"),
+        )
+    )
+    assert re.search(f"{ours}, and {tpe}", said(GUIDE))
+    assert re.search(f"Of jobs that were trained .* {themselves}", said(GUIDE))
+    assert re.search(f"Of draws with a noise .* {noisy}", said(GUIDE))
 
 
 def test_the_guide_has_the_count_with_a_known_kernel() -> None:

@@ -4,7 +4,7 @@ In come encoded points and values of the maximised objective; out goes a `Fit`: 
 any point, samples of whole paths, and how far the model was off before.
 """
 
-from regretstop.model._gaussian_process import GaussianProcess
+from regretstop.model._gaussian_process import FEWEST_SAMPLED, GaussianProcess
 from regretstop.model._hyperparameters import MOST_NOISE, thinned
 from regretstop.model._kernels import Embedding, Kernel, Matern52, SquaredExponential
 from regretstop.model._lagrangian import Constraint, Drawable, Lagrangian, Multiplier
@@ -29,6 +29,7 @@ from regretstop.model._units import Units
 from regretstop.model._warp import LogWarp
 
 __all__ = [
+    "FEWEST_SAMPLED",
     "LENGTHSCALE_PRIOR",
     "MOST_NOISE",
     "MOST_ROUNDING",

@@ -24,8 +24,8 @@ from regretstop.model._standardize import Standardized
 from regretstop.model._warp import LogWarp
 
 # Samples where a rule doubts the mode: one of eight under which something is left for certain adds 0.125, more than δ,
-# and stays among them for many observations.
-_N_IN_DOUBT = 32
+# and stays among them for many observations. From fewer observations samples are too sure of themselves, too.
+_N_IN_DOUBT, FEWEST_SAMPLED = 32, 30
 
 
 class GaussianProcess:

@@ -10,10 +10,12 @@ import numpy as np
 from regretstop.bound import RiskLedger, ledger_for
 from regretstop.certificate import Certificate
 from regretstop.gap import CountedGap, Gap, best_trial, counted_gap, gap_beside
+from regretstop.model import FEWEST_SAMPLED
 from regretstop.prose import rounded, rounded_up
 from regretstop.rules._base import Rule
 from regretstop.rules._estimate import Estimate, verdict
 from regretstop.rules._query import noise_needs, noise_remark, regret_of_noise, two_deviations
+from regretstop.search import noise_is_told
 from regretstop.snapshot import Snapshot
 from regretstop.statement import RiskSpent
 
@@ -22,10 +24,7 @@ _N_L = 10.0
 # Evaluations for each axis that are enough, even where they differ by less than ε.
 _ENOUGH = 10
 
-# From fewer observations samples are too sure of themselves, too. They take a second: with twice as many they are asked
-# at every third test, and so on.
-_FEWEST_DOUBTED = 30
-_UNLESS = f", unless samples of the hyperparameters end the search, which are asked from {_FEWEST_DOUBTED} on"
+_UNLESS = f", unless samples of the hyperparameters end the search, which are asked from {FEWEST_SAMPLED} on"
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ class LedgerRule(Rule):
 
         # The likeliest hyperparameters are surer of themselves than the few values that they come from allow: a search
         # ends only where the paper's experiment would end it, too, or samples of them.
-        is_asked, has_doubts = snapshot.model.is_at_mode, _has_doubts(snapshot)
+        is_asked, has_doubts = snapshot.model.is_at_mode, _has_doubts(snapshot, incumbent, self.tolerance)
 
         def decides() -> bool:
             return not is_asked or has_doubts or by_experiment() < self.tolerance
@@ -131,11 +130,17 @@ class LedgerRule(Rule):
         return gap_beside(snapshot, ledger.risk_of(snapshot.test), self.tolerance, incumbent)
 
 
-def _has_doubts(snapshot: Snapshot) -> bool:
-    """Return whether samples of the hyperparameters are asked in this test, if that would matter."""
-    n = snapshot.data.n_observations
-    is_due = n >= _FEWEST_DOUBTED and snapshot.test % (1 + n // _FEWEST_DOUBTED) == 0
-    return is_due and snapshot.model.over_samples is not None
+def _has_doubts(snapshot: Snapshot, incumbent: int, epsilon: float) -> bool:
+    """Return whether samples of the hyperparameters are asked in this test, if that would matter.
+
+    They take a second: from 30 observations on they are asked at every second test, from 60 at every third, and so on.
+    And they may all take structure for noise, as long as nothing tells it apart.
+    """
+    n, data, model = snapshot.data.n_observations, snapshot.data, snapshot.model
+    if model.over_samples is None or n < FEWEST_SAMPLED or snapshot.test % (1 + n // FEWEST_SAMPLED):
+        return False
+    noise_std = model.noise_std_of(model.posteriors[0], snapshot.mean_of(incumbent))
+    return noise_is_told(noise_std, epsilon, data.points, data.values)
 
 
 def _nothing_known(snapshot: Snapshot, epsilon: float) -> str:

@@ -9,7 +9,7 @@ from regretstop.search._exceedance import exceeding_point
 from regretstop.search._maximize import How, Maximizer, Maximum
 from regretstop.search._path_maxima import maximize_paths
 from regretstop.search._rated import largest_rated
-from regretstop.search._repetition import is_worth_repeating, repeats_agree
+from regretstop.search._repetition import has_repeats, is_worth_repeating, noise_is_told, repeats_agree
 from regretstop.search._search_model import SearchModel
 from regretstop.search._visited import NOTHING, Visited
 
@@ -26,9 +26,11 @@ __all__ = [
     "coarse_maximizers",
     "exceeding_point",
     "expected_improvement",
+    "has_repeats",
     "is_worth_repeating",
     "largest_of",
     "largest_rated",
     "maximize_paths",
+    "noise_is_told",
     "repeats_agree",
 ]

@@ -1,7 +1,8 @@
 """Whether a point that was evaluated is worth another evaluation.
 
 A repeat tells of the noise at its point and of nothing else. So it is worth an evaluation only where there is noise,
-and where the noise leaves open which point is the best (docs/theory.md, Estimated hyperparameters, "Repeats").
+and where the noise leaves open which point is the best (docs/theory.md, Estimated hyperparameters, "Repeats"); and once
+where a decision hangs on the noise that a model assumes, which may be structure finer than the points are dense.
 """
 
 import numpy as np
@@ -9,6 +10,9 @@ import numpy as np
 from regretstop.array import Array
 from regretstop.model import Posterior
 from regretstop.search._acquisition import UpperConfidenceBound
+
+# σ of which a decision about a difference hangs, as a share of that.
+_MATTERS = 0.25
 
 
 def repeats_agree(points: Array, values: Array) -> bool:
@@ -22,6 +26,23 @@ def repeats_agree(points: Array, values: Array) -> bool:
     """
     _, first, group = np.unique(points, axis=0, return_index=True, return_inverse=True)
     return len(first) < len(points) and bool(np.all(values == values[first[group.ravel()]]))
+
+
+def noise_is_told(noise_std: float, difference: float, points: Array, values: Array) -> bool:
+    """Return whether the noise is small beside a difference that matters, or two evaluations of some point differ.
+
+    Args:
+        noise_std: σ that a model assumes.
+        difference: In the same units.
+        points: Encoded, shape (n, d).
+        values: Shape (n,).
+    """
+    return noise_std <= _MATTERS * difference or (has_repeats(points) and not repeats_agree(points, values))
+
+
+def has_repeats(points: Array) -> bool:
+    """Return whether some of the points, shape (n, d), are the same."""
+    return len(np.unique(points, axis=0)) < len(points)
 
 
 def is_worth_repeating(posterior: Posterior, point: Array, others: Array, sqrt_beta: float) -> bool:
