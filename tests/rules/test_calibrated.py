@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -118,15 +119,25 @@ def test_the_count_at_the_mode_ends_no_search_alone() -> None:
     assert "two_deviations" not in far.terms
 
 
-def noisy_bowl(n: int) -> GPUCB:
-    """Return a search of a bowl whose values have a noise of half of ε = 0.1, after so many evaluations."""
-    rng = np.random.default_rng(0)
+def searched_bowl(n: int, jagged: Callable[[dict[str, Any]], float]) -> GPUCB:
+    """Return a search of a bowl on which something else lies, after so many evaluations, with ε = 0.1."""
     optimizer = GPUCB(SQUARE, seed=0)
     for _ in range(n):
         params = optimizer.ask(epsilon=0.1)
         x, y = SQUARE.encode(params)
-        optimizer.tell(params, float(-4.0 * ((x - 0.3) ** 2 + (y - 0.6) ** 2) + 0.05 * rng.standard_normal()))
+        optimizer.tell(params, float(-4.0 * ((x - 0.3) ** 2 + (y - 0.6) ** 2) + 0.05 * jagged(params)))
     return optimizer
+
+
+def noisy_bowl(n: int) -> GPUCB:
+    """Return a search of a bowl whose values have a noise of half of ε = 0.1."""
+    rng = np.random.default_rng(0)
+    return searched_bowl(n, lambda _: float(rng.standard_normal()))
+
+
+def exact_jagged_bowl(n: int) -> GPUCB:
+    """Return the same where each point has its own deviation, and the same again."""
+    return searched_bowl(n, lambda params: float(np.random.default_rng(abs(hash(tuple(params.values())))).normal()))
 
 
 def test_samples_may_end_a_search_that_the_experiment_does_not_from_thirty_evaluations_on() -> None:
@@ -158,6 +169,40 @@ def test_samples_are_asked_neither_before_nor_at_every_test() -> None:
         if certificate.stop:
             ended.append(n)
     assert ended == [31, 33, 35]
+
+
+def test_the_best_point_is_evaluated_again_once_where_its_noise_decides() -> None:
+    history = noisy_bowl(40).history
+    points = [tuple(each.params.values()) for each in history]
+    assert len(set(points[:29])) == 29
+    assert points[29] in points[:29]
+    assert len(set(points)) == 39
+    optimizer = GPUCB(SQUARE, seed=0)
+    optimizer.replace_history(history[:29])
+    again, next_to_it = optimizer.ask(epsilon=0.1), optimizer.ask(epsilon=0.1)
+    assert tuple(again.values()) == points[29]
+    assert next_to_it != again  # which is under way
+    for options in ({"epsilon": 10.0}, {}):  # the noise is small beside it, and no decision hangs on it
+        optimizer.replace_history(history[:29])
+        assert tuple(optimizer.ask(**options).values()) not in points[:29]
+
+
+def test_samples_end_no_search_whose_noise_nothing_tells_from_structure() -> None:
+    jagged = exact_jagged_bowl(40)
+    for optimizer, ends in ((noisy_bowl(40), True), (jagged, False)):
+        history = optimizer.history
+        ended: list[int] = []
+        for n in range(30, 41):
+            seen = GPUCB(SQUARE, seed=0)
+            seen.replace_history(history[:n])
+            certificate = seen.certificate(UCBbr(0.1))
+            assert certificate.model is not None
+            if certificate.model.n_samples > 1:
+                ended.append(n)
+        assert bool(ended) is ends
+    values = {tuple(each.params.values()): each.value for each in jagged.history}
+    assert len(values) < 40  # a point was evaluated again, and its value was the same
+    assert all(each.value == values[tuple(each.params.values())] for each in jagged.history)
 
 
 @pytest.mark.parametrize("seed", range(4))

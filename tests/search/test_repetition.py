@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 import regretstop.search._maximize as maximize_module
 from regretstop import GPUCB, Categorical, Float, GaussianProcess, Int, Space
-from regretstop.search import Maximizer, UpperConfidenceBound, Visited, is_worth_repeating, repeats_agree
+from regretstop.search import (
+    Maximizer,
+    UpperConfidenceBound,
+    Visited,
+    has_repeats,
+    is_worth_repeating,
+    noise_is_told,
+    repeats_agree,
+)
 from tests.histories import INFINITE, declared, random_history
 
 TABLE = Space({"a": Categorical(list("uvw")), "b": Int(0, 3), "c": Categorical([True, None])})
@@ -168,3 +176,13 @@ def test_agreement_of_repeats() -> None:
     assert repeats_agree(points, np.array([1.0, 2.0, 1.0, 3.0]))
     assert not repeats_agree(points, np.array([1.0, 2.0, 1.0 + 1e-15, 3.0]))
     assert not repeats_agree(points[1:], np.array([1.0, 1.0, 1.0]))
+
+
+def test_noise_is_told_where_it_is_small_or_two_evaluations_of_a_point_differ() -> None:
+    points = np.array([[0.1], [0.2], [0.1]])
+    assert has_repeats(points)
+    assert not has_repeats(points[:2])
+    for values, told in (([1.0, 2.0, 1.5], True), ([1.0, 2.0, 1.0], False)):
+        assert noise_is_told(0.26, 1.0, points, np.array(values)) is told
+        assert noise_is_told(0.25, 1.0, points, np.array(values))
+    assert not noise_is_told(0.26, 1.0, points[:2], np.array([1.0, 2.0]))
