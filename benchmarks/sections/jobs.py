@@ -109,8 +109,8 @@ def section(folder: Path) -> Section | None:
         "is false if the trial named is worse than the optimum by more than ε. Stopped of searches, false, median "
         "evaluations:",
         shown=_by_job(ends),
-        caption="Evaluations and true regret at the end, medians, with a line to the ninth decile of the regret; not "
-        "stopped counts as all evaluations",
+        caption="Evaluations in the mean, all of them where a rule did not stop, and the true regret at the end: its "
+        "median, with a line to its ninth decile",
         draw=lambda figure: _draw(figure, records),
         found=(
             "**Every rule**, by family and by whose points: stopped of searches, median evaluations, false of stopped, "
@@ -306,12 +306,12 @@ def _draw(figure: Figure, records: Sequence[Record]) -> None:
             found = [each for each in map(end, paths) if each is not None]
             if not found:
                 continue
-            n = float(np.median([each.n for each in found]))
+            n = float(np.mean([each.n for each in found]))
             middle, high = np.maximum(np.quantile([each.regret for each in found], [0.5, 0.9]), _LEAST)
             axis.plot([n, n], [middle, high], color=colour, lw=1.2)
             axis.plot(n, middle, mark, color=colour, ms=7)
         axis.axhline(1.0, color=GREY, lw=0.8, ls="--")
-        axis.set(title=title, xlabel="evaluations", yscale="log", xlim=(0, 110))
+        axis.set(title=title, xlabel="evaluations", yscale="log", xlim=(0, 130))
         plain(axis)
     axes[0].set_ylabel("true regret at the end (ε)")
     handles = [Line2D([], [], color=colour, marker=mark, lw=0, label=name) for name, (_, colour, mark) in RULES.items()]
