@@ -86,7 +86,8 @@ def run_search(key: dict[str, Any]) -> dict[str, Any]:
         if is_asked and n >= _FIRST:
             for name in tuple(rules):
                 certificate = model.certificate(rules[name])
-                said[name].append([n, *_numbers(certificate, regrets)])
+                # Of the price only the last is kept.
+                said[name] = [*(said[name] if name == DEFAULT else []), [n, *_numbers(certificate, regrets)]]
                 if certificate.stop:
                     del rules[name]
         if key["sampler"] == TPE:
