@@ -12,15 +12,7 @@ from regretstop.array import Array
 from regretstop.certificate import Certificate
 from regretstop.checks import as_float, check_between
 from regretstop.history import EncodedHistory, History, Observation
-from regretstop.model import (
-    Drawable,
-    GaussianProcess,
-    LogWarp,
-    Surrogate,
-    all_equal,
-    constraints_of,
-    plateau_of,
-)
+from regretstop.model import Drawable, GaussianProcess, LogWarp, Surrogate, all_equal, constraints_of, plateau_of
 from regretstop.propose import best_again, check_search, initial_point, lacking, next_point
 from regretstop.rules import Rule, certify
 from regretstop.schedule import EVERY_OBSERVATION, Due, Schedule
@@ -151,7 +143,7 @@ class GPUCB:
         else:
             exceedance = epsilon if self._exceedance == "rule" else self._exceedance
             again = None
-            if exceedance is not None and self._surrogate.guarantee == "model" and not has_repeats(tried):
+            if exceedance is not None and not has_repeats(tried):
                 again = best_again(self._fit(data), data, exceedance)
             unvalued = np.vstack([pending, pruned])
             point = self._next_point(data, failed, unvalued, visited, exceedance) if again is None else again

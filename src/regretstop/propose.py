@@ -92,12 +92,14 @@ def best_again(model: SearchModel, data: EncodedHistory, epsilon: float) -> Arra
     many observations on as samples of the hyperparameters may end a search from, a second evaluation tells.
 
     Args:
-        model: At the mode of the hyperparameters, or over samples with the mode as its chooser.
+        model: At the mode of the hyperparameters, or over samples with the mode as its chooser; of another one nothing
+            is repeated.
         data: The observations; none is a repeat.
         epsilon: ε in the objective's units.
     """
     candidates = data.points[data.inside & data.feasible]
-    if len(data.values) + 1 < FEWEST_SAMPLED or not len(candidates):
+    is_sampled = model.fit.over_samples is not None or model.fit.mode is not None
+    if not is_sampled or len(data.values) + 1 < FEWEST_SAMPLED or not len(candidates):
         return None
     posterior = model.chooser.posterior
     mean, _ = posterior.mean_std(candidates)

@@ -23,7 +23,6 @@ from regretstop.statement import RiskSpent
 _N_L = 10.0
 # Evaluations for each axis that are enough, even where they differ by less than ε.
 _ENOUGH = 10
-
 _UNLESS = f", unless samples of the hyperparameters end the search, which are asked from {FEWEST_SAMPLED} on"
 
 
