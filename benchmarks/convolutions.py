@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 _EPOCHS, _SIDE, _CLASSES, _BRIGHTEST = 6, 8, 10, 16.0
 
 
-class Convolutions(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class Convolutions(ClassifierMixin, BaseEstimator):
     """Two layers of convolutions, one of pooling, one dense; trained by Adam in one thread."""
 
     def __init__(

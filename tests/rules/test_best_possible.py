@@ -11,6 +11,7 @@ from scipy.stats import binomtest, norm
 from regretstop import (
     GPUCB,
     Certificate,
+    CostAware,
     ExpectedRegret,
     Float,
     GaussianProcess,
@@ -121,6 +122,17 @@ def test_a_lucky_score_that_the_mode_takes_for_true_ends_no_search() -> None:
     assert alone.bound < 0.05 < asked.bound
     assert not certificate.stop
     assert certificate.bound <= asked.bound
+
+
+def test_a_price_asks_samples_only_where_it_stops() -> None:
+    optimizer = lucky_search()
+    asked: list[int] = []
+    seen = optimizer.snapshot()
+    snapshot = replace(seen, model=replace(seen.model, over_samples=lambda: asked.append(1)))
+    for price, times in ((1e-9, 0), (1e3, 1)):
+        asked.clear()
+        assert CostAware(price, cost=lambda _: 1.0).assess(snapshot).stop is bool(times)
+        assert len(asked) == times
 
 
 def test_a_ceiling_that_is_far_away_changes_nothing_where_the_kernel_is_declared() -> None:

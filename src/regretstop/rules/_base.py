@@ -286,7 +286,12 @@ class Rule(ABC):
             drawn: What posterior paths say of the trial; the usual estimates unless given.
         """
         ceiling = ceiling_of(
-            snapshot, found.incumbent, self.delta if risk is None else risk.risk, self._difference(snapshot)
+            snapshot,
+            found.incumbent,
+            self.delta if risk is None else risk.risk,
+            self._difference(snapshot),
+            # What ends no search by itself only stands beside the bound.
+            decides=self.bounds_regret or found.bound < self.tolerance,
         )
         limit = ceiling.bound if self.measure == "regret" else ceiling.mean
         if self.bounds_regret and limit < found.bound:

@@ -55,7 +55,7 @@ class Ceiling:
         return replace(regret, value=self.mean, error=0.0, n_paths=None, by_ceiling=True) if is_lower else regret
 
 
-def ceiling_of(snapshot: Snapshot, trial: int, risk: float, epsilon: float) -> Ceiling:
+def ceiling_of(snapshot: Snapshot, trial: int, risk: float, epsilon: float, *, decides: bool = True) -> Ceiling:
     """Return what the best possible value says.
 
     Args:
@@ -63,11 +63,12 @@ def ceiling_of(snapshot: Snapshot, trial: int, risk: float, epsilon: float) -> C
         trial: Index of x̂ among the snapshot's points.
         risk: With which the bound may fail.
         epsilon: ε in the objective's units.
+        decides: Whether the search may end now: then samples are asked where the mode says less than ε, for a second.
     """
     if math.isinf(snapshot.data.ceiling):
         return Ceiling(trial)
     found = _ceiling(snapshot, trial, risk, epsilon)
-    if min(found.bound, found.mean) >= epsilon:
+    if not decides or min(found.bound, found.mean) >= epsilon:
         return found
     doubted = snapshot.over_samples()
     return found if doubted is None else _ceiling(doubted, trial, risk, epsilon)
