@@ -176,10 +176,11 @@ def jobs(
     processes: Annotated[int, typer.Option(min=1, help="Searches at a time; give each one thread.")] = 1,
 ) -> None:
     """Stops on real tuning jobs, whoever chooses the points; first the tables of the jobs are made, for hours."""
-    from benchmarks import job_tables
+    from benchmarks import job_tables, standard_errors
     from benchmarks.jobs import run
 
     job_tables.record(processes=processes)
+    standard_errors.record()
     run(seeds, processes)
 
 

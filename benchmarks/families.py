@@ -13,9 +13,12 @@ import numpy as np
 from benchmarks import doubt, misspecified_problems
 from benchmarks.job_tables import observed, problem
 from benchmarks.objectives import Problem, cube, shekel, styblinski_tang
+from benchmarks.standard_errors import standard_error_of
 from benchmarks.tuning_jobs import JOBS
 
 SURROGATES, THEMSELVES, TEXTBOOK = "surrogates of jobs", "jobs themselves", "test functions"
+BY_ERROR = "surrogates, ε = standard error"
+OF_JOBS = (SURROGATES, BY_ERROR, THEMSELVES)
 DRAWS, NOISY = "draws", "noisy draws"
 # ε of a test function is this share of its range.
 _SHARE = 0.01
@@ -23,8 +26,7 @@ _OF_OTHERS = ("Branin", "Hartmann-6", "Levy-4", "Rosenbrock-4")
 # Dimension, and the deviation of the noise in ε.
 _NOISY = {"d = 2, noise ε/2": (2, 0.5), "d = 2, noise ε": (2, 1.0), "d = 4, noise ε/2": (4, 0.5)}
 NAMES: dict[str, tuple[str, ...]] = {
-    SURROGATES: tuple(JOBS),
-    THEMSELVES: tuple(JOBS),
+    **dict.fromkeys(OF_JOBS, tuple(JOBS)),
     TEXTBOOK: (*_OF_OTHERS, "Shekel-4", "Styblinski-Tang-4"),
     DRAWS: tuple(name for name, dim in doubt.PRIORS.items() if dim <= 4),
     NOISY: tuple(_NOISY),
@@ -53,16 +55,18 @@ class Searched:
 def searched_in(family: str, name: str, seed: int) -> Searched:
     """Return what is searched; the seed is that of a draw, and of the noise."""
     rng = np.random.default_rng([seed, 7])
-    if family in (SURROGATES, THEMSELVES):
-        job = JOBS[name]
+    if family in OF_JOBS:
+        job, found = JOBS[name], problem(name)
 
         def score(params: dict[str, Any], value: float, n: int) -> float:
-            if family == SURROGATES:
-                return observed(name, value, rng)
-            return job.score(params, 10**6 * (seed + 2) + n)
+            if family == THEMSELVES:
+                return job.score(params, 10**6 * (seed + 2) + n)
+            return observed(name, value, rng)
 
+        if family == BY_ERROR:
+            found = replace(found, epsilons=(standard_error_of(name),))
         trials = _MORE_TRIALS if job.space.dim > _MANY else _TRIALS
-        return Searched(problem(name), score, trials, job.best_possible)
+        return Searched(found, score, trials, job.best_possible)
     if family in (DRAWS, NOISY):
         dim, noise = _NOISY.get(name, (None, None))
         of_priors = name if dim is None else next(prior for prior, d in doubt.PRIORS.items() if d == dim)

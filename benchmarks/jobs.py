@@ -40,6 +40,7 @@ SAMPLERS: dict[str, Callable[[Problem, int], Choose] | None] = {
 # Whose searches of a family there are, and how many seeds at most.
 SEARCHES: dict[str, dict[str, int]] = {
     families.SURROGATES: {OURS: 20, TPE: 20, GPSAMPLER: 20, RANDOM: 3},
+    families.BY_ERROR: {OURS: 20, TPE: 20},
     families.THEMSELVES: {OURS: 3},
     families.TEXTBOOK: {OURS: 20, GPSAMPLER: 20},
     families.DRAWS: {OURS: 20},

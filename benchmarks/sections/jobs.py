@@ -104,7 +104,7 @@ def section(folder: Path) -> Section | None:
         "XGBoost, a convolutional network), each a surrogate, trees on 2,000 recorded evaluations, with the noise of "
         "repeated ones; beside them six test functions, and draws of the priors, of which some have a noise of about "
         "ε. ε = 0.01 of accuracy, 1 % of an untuned error, 1 % of the range of a test function, a tenth of a draw's "
-        "deviation; δ = "
+        "deviation; once more with the standard error of a job's best scores as ε; δ = "
         f"{jobs.DELTA}, the best possible value declared for jobs, 100 evaluations (150 above six parameters). A stop "
         "is false if the trial named is worse than the optimum by more than ε. Stopped of searches, false, median "
         "evaluations:",
@@ -184,7 +184,7 @@ def _groups(records: Sequence[Record]) -> list[tuple[tuple[str, str, str], list[
 
 def _sign(record: Record) -> float:
     """Return 1 where values are maximised."""
-    if record["family"] in (families.SURROGATES, families.THEMSELVES):
+    if record["family"] in families.OF_JOBS:
         return 1.0 if JOBS[record["problem"]].direction == "maximize" else -1.0
     return 1.0 if record["family"] in (families.DRAWS, families.NOISY) else -1.0
 
@@ -206,6 +206,8 @@ def _result(ends: pd.DataFrame) -> str:
         for family, sampler, where in (
             (families.SURROGATES, jobs.OURS, "by our sampler"),
             (families.SURROGATES, jobs.TPE, "beside TPE"),
+            (families.BY_ERROR, jobs.OURS, "by our sampler where ε is the standard error"),
+            (families.BY_ERROR, jobs.TPE, "beside TPE where ε is the standard error"),
             (families.THEMSELVES, jobs.OURS, "on the jobs themselves"),
         )
         for _, one in _of(ends, family, sampler).iterrows()

@@ -1,5 +1,7 @@
 """Real tuning jobs: what is recorded of them, and what is searched in their place."""
 
+import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -7,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import families, job_tables, jobs
+from benchmarks import families, job_tables, jobs, standard_errors
 from benchmarks.records import read
 from benchmarks.sections import jobs as section_of_jobs
 from benchmarks.tuning_jobs import JOBS
@@ -70,10 +72,27 @@ def test_noise_as_recorded_is_that_of_a_pair_as_good(recorded: Path, monkeypatch
         assert sorted(seen) == pytest.approx(sorted({value - noise, above}))
 
 
+def test_the_standard_error_is_that_of_the_folds_of_the_best_points(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "SVM, wine"
+    monkeypatch.setattr(standard_errors, "JOBS", {name: JOBS[name]})
+    monkeypatch.setattr(standard_errors, "table", lambda name: job_tables.table(name, recorded))
+    monkeypatch.setattr(standard_errors, "_N_BEST", 1)
+    path = tmp_path / "standard_errors.json"
+    standard_errors.record(path)
+    points, scores = job_tables.table(name, recorded)
+    folds = JOBS[name].fold_scores(JOBS[name].space.decode(points[np.argmax(scores)]), 0)
+    assert np.mean(folds) == pytest.approx(scores.max())
+    # Five folds: √(1/5 + 1/4) times their deviation.
+    assert json.loads(path.read_text()) == {name: pytest.approx(math.sqrt(0.45) * np.std(folds, ddof=1), rel=1e-3)}
+
+
 @pytest.mark.parametrize(
     ("family", "name", "sampler"),
     [
         (families.SURROGATES, "SVM, wine", jobs.TPE),
+        (families.BY_ERROR, "SVM, wine", jobs.OURS),
         (families.THEMSELVES, "SVM, wine", jobs.OURS),
         (families.TEXTBOOK, "Styblinski-Tang-4", jobs.OURS),
         (families.NOISY, "d = 2, noise ε", jobs.OURS),
