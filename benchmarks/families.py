@@ -1,6 +1,7 @@
 """What is searched, by family: surrogates of tuning jobs, the jobs themselves, test functions, draws of the priors.
 
-Draws of the priors have a noise that is drawn, too, and mostly small; those of another family a noise of about ε.
+Draws of the priors have a noise that is drawn, too, and mostly small; those of another family a noise of about ε. The
+paper's network is trained, in the paper's ranges and with its ε.
 """
 
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import doubt, misspecified_problems
+from benchmarks import doubt, misspecified_problems, paper_problems
 from benchmarks.job_tables import observed, problem
 from benchmarks.objectives import Problem, cube, shekel, styblinski_tang
 from benchmarks.standard_errors import standard_error_of
@@ -19,7 +20,7 @@ from benchmarks.tuning_jobs import JOBS
 SURROGATES, THEMSELVES, TEXTBOOK = "surrogates of jobs", "jobs themselves", "test functions"
 BY_ERROR = "surrogates, ε = standard error"
 OF_JOBS = (SURROGATES, BY_ERROR, THEMSELVES)
-DRAWS, NOISY = "draws", "noisy draws"
+DRAWS, NOISY, NETWORK = "draws", "noisy draws", "the paper's network"
 # ε of a test function is this share of its range.
 _SHARE = 0.01
 _OF_OTHERS = ("Branin", "Hartmann-6", "Levy-4", "Rosenbrock-4")
@@ -30,9 +31,12 @@ NAMES: dict[str, tuple[str, ...]] = {
     TEXTBOOK: (*_OF_OTHERS, "Shekel-4", "Styblinski-Tang-4"),
     DRAWS: tuple(name for name, dim in doubt.PRIORS.items() if dim <= 4),
     NOISY: tuple(_NOISY),
+    NETWORK: ("CNN on MNIST",),
 }
 # Evaluations of a search; of jobs with more than six parameters more.
 _TRIALS, _MORE_TRIALS, _MANY = 100, 150, 6
+# Trainings of the paper's network take half a minute, on so many digits; the others of its 5,000 tell the error.
+_TRAININGS, _N_DIGITS = 20, 4000
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,8 @@ def searched_in(family: str, name: str, seed: int) -> Searched:
             found = replace(found, epsilons=(standard_error_of(name),))
         trials = _MORE_TRIALS if job.space.dim > _MANY else _TRIALS
         return Searched(found, score, trials, job.best_possible)
+    if family == NETWORK:
+        return Searched(paper_problems.networks(_N_DIGITS), _as_it_is, _TRAININGS, 0.0)
     if family in (DRAWS, NOISY):
         dim, noise = _NOISY.get(name, (None, None))
         of_priors = name if dim is None else next(prior for prior, d in doubt.PRIORS.items() if d == dim)
@@ -76,6 +82,10 @@ def searched_in(family: str, name: str, seed: int) -> Searched:
         return Searched(draw, partial(_with_noise, draw, rng))
     found = _test_function(name)
     return Searched(found, partial(_with_noise, found, rng))
+
+
+def _as_it_is(_: dict[str, Any], value: float, n: int) -> float:
+    return value
 
 
 def _normal(noise_std: float, rng: np.random.Generator) -> float:

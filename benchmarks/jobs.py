@@ -45,6 +45,7 @@ SEARCHES: dict[str, dict[str, int]] = {
     families.TEXTBOOK: {OURS: 20, GPSAMPLER: 20},
     families.DRAWS: {OURS: 20},
     families.NOISY: {OURS: 40},
+    families.NETWORK: {OURS: 3},
 }
 
 
