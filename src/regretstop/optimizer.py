@@ -6,24 +6,20 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from regretstop.array import Array
 from regretstop.certificate import Certificate
 from regretstop.checks import as_float, check_between
 from regretstop.history import EncodedHistory, History, Observation
-from regretstop.model import Drawable, GaussianProcess, LogWarp, Surrogate, all_equal, constraints_of, plateau_of
-from regretstop.propose import best_again, check_search, initial_point, lacking, next_point
+from regretstop.model import Drawable, GaussianProcess, LogWarp, Surrogate, constraints_of
+from regretstop.propose import best_again, check_search, initial_point, next_point
 from regretstop.rules import Rule, certify
 from regretstop.schedule import EVERY_OBSERVATION, Due, Schedule
 from regretstop.search import NOTHING, SearchModel, Visited, exceeding_point, has_repeats, repeats_agree
-from regretstop.snapshot import Beta, FittedModel, LastObservation, ObservedData, Snapshot
-from regretstop.spaces import Space
+from regretstop.snapshot import Beta, Setting, Snapshot, fewest_observations
+from regretstop.spaces import Space, lacking
 
 Direction = Literal["maximize", "minimize"]
-
-# With fewer observations no posterior says anything.
-_FEWEST = 3
 
 
 class GPUCB:
@@ -85,8 +81,9 @@ class GPUCB:
         if not isinstance(space, Space):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ValueError(f"space must be a Space, got {space!r}")
         self.space = space
-        self._sign = 1.0 if direction == "maximize" else -1.0
-        self._beta: Beta = beta
+        sign = 1.0 if direction == "maximize" else -1.0
+        ceiling = math.inf if best_possible is None else sign * float(best_possible)
+        self._setting = Setting(space, sign, beta, ceiling)
         of_a_proof = exceedance == "rule" and beta in ("theory", "matched")
         self._exceedance: float | Literal["rule"] | None = None if of_a_proof else exceedance
         self._n_initial = n_initial
@@ -95,8 +92,7 @@ class GPUCB:
         if isinstance(self._surrogate, GaussianProcess):  # others may have to load a library first
             self._surrogate.n_estimated(space.categories)  # a wrong number of lengthscales is reported at once
         self._n_estimated: int | None = None
-        self._ceiling = math.inf if best_possible is None else self._sign * float(best_possible)
-        self._history = History(space, self._sign, self._ceiling)
+        self._history = History(space, sign, ceiling)
         self._model: tuple[EncodedHistory, SearchModel] | None = None
         # The last test of each rule, by its repr.
         self._tests: dict[str, tuple[EncodedHistory, Certificate]] = {}
@@ -104,7 +100,7 @@ class GPUCB:
     @property
     def direction(self) -> Direction:
         """Whether values are maximised or minimised."""
-        return "maximize" if self._sign > 0 else "minimize"
+        return "maximize" if self._setting.sign > 0 else "minimize"
 
     @property
     def needs_epsilon(self) -> bool:
@@ -200,7 +196,7 @@ class GPUCB:
         return certify(
             rule,
             self._history.observations,
-            self._sign,
+            self._setting.sign,
             n_fitted=len(data.values),
             test=self._tested,
             look=self.snapshot,
@@ -236,87 +232,19 @@ class GPUCB:
     def _due(self, schedule: Schedule) -> tuple[EncodedHistory, Due]:
         """Return the last test that is due, and the observations that it sees: all of them before the first test."""
         data = self._history.encoded
-        due = schedule.due(len(data.values), self._fewest())
+        due = schedule.due(len(data.values), fewest_observations(self._count_estimated()))
         return data.first(due.n_observations) if due.test else data, due
 
-    def _fewest(self) -> int:
-        return max(_FEWEST, self._count_estimated() + 1)
-
     def _snapshot(self, schedule: Schedule, data: EncodedHistory, due: Due) -> Snapshot:
-        n = len(data.values)
-        n_estimated, fewest = self._count_estimated(), self._fewest()
-        obstacle: str | None = None
-        seen = FittedModel(guarantee=self._surrogate.guarantee)
-        last: LastObservation | None = None
-        plateau = plateau_of(data.values) if n else None
-        known = data.inside  # what is no candidate merely because it is not feasible is also among these
-        if n < fewest:
-            obstacle = f"too few observations: {n} of at least {fewest}"
-            if n_estimated >= _FEWEST:
-                obstacle += f", one more than the {n_estimated} numbers that the model estimates from them"
-        elif not due.test:
-            obstacle = f"the first test is due at {due.following} observations, and there are {n}"
-        elif (few := lacking(self.space, data.points, n_estimated)) is not None:
-            obstacle = few.words(self.space)
-        elif not np.any(data.inside):
-            obstacle = "no observation lies in the space"
-        elif not np.any(data.inside & data.feasible):
-            obstacle = "no trial in the space is feasible yet"
-        else:
-            model = self._fit(data)
-            fit = model.fit
-            if not fit.data.has_spread:
-                obstacle = all_equal(self._sign * float(data.values[0]))
-            else:
-                # What was fitted for a value that was raised is better than what was observed.
-                as_fitted = data.values if fit.data.warp is None else fit.data.warp(data.values)
-                known = data.inside & (as_fitted >= fit.data.fence)
-                if not np.any(known):
-                    obstacle = "the values in the space are all far worse than those outside it"
-                elif not np.any(known & data.feasible):
-                    obstacle = "the values of feasible trials are all far worse than those of others"
-            seen = FittedModel.of(model, self._surrogate.guarantee)
-            n_before = int(np.sum((known & data.feasible)[:-1]))
-            last = LastObservation(data.points[-1], float(fit.data.values[-1]), n_before)
-        candidates = known & data.feasible
-        return Snapshot(
-            space=self.space,
-            beta=self._beta,
-            model=seen,
-            data=ObservedData(
-                points=data.points[candidates],
-                numbers=data.numbers[candidates],
-                values=self._sign * data.values[candidates],
-                n_observations=n,
-                n_excluded=data.n_excluded,
-                optimum=self._optimum(data, candidates),
-                ceiling=self._ceiling,
-                is_exact=bool(n) and math.isfinite(self._ceiling) and not self._fit(data).has_noise,
-                last=last,
-                plateau=None if plateau is None else replace(plateau, value=self._sign * plateau.value),
-                observations=self._history.observations,
-                sign=self._sign,
-                seconds=data.seconds[candidates],
-                infeasible=data.points[known & ~data.feasible],
-                n_infeasible=int(np.sum(~data.feasible)),
-            ),
-            obstacle=obstacle,
-            test=max(due.test, 1),
+        return self._setting.taken(
+            data,
+            self._fit,
             schedule=schedule,
-            next_test=due.following,
+            due=due,
+            guarantee=self._surrogate.guarantee,
+            n_estimated=self._count_estimated(),
+            observations=self._history.observations,
         )
-
-    def _optimum(self, data: EncodedHistory, candidates: NDArray[np.bool_]) -> int | None:
-        """Return the index, among the candidates for a certificate, of a point known to be optimal; None if none.
-
-        The surrogate must have been told that there is no noise.
-        """
-        best = data.best_of_all(self.space)
-        if best is None or self._fit(data).has_noise:
-            return None
-        place = int(np.flatnonzero(data.inside)[best])
-        # The best value of all was not raised to a fence; the best feasible one may have been.
-        return int(np.sum(candidates[:place])) if candidates[place] else None
 
     def _count_estimated(self) -> int:
         """Return how many numbers the surrogate estimates in this space, which is also the check of the two."""
@@ -329,10 +257,10 @@ class GPUCB:
             return self._model[1]
         categories, values = self.space.categories, data.values
         warp: LogWarp | None = None
-        if math.isfinite(self._ceiling) and isinstance(self._surrogate, GaussianProcess):
-            warp = self._surrogate.warp(data.points, values, categories=categories, best=self._ceiling)
+        if math.isfinite(self._setting.ceiling) and isinstance(self._surrogate, GaussianProcess):
+            warp = self._surrogate.warp(data.points, values, categories=categories, best=self._setting.ceiling)
         values = values if warp is None else warp(values)
-        fit = self._surrogate.fit(data.points, values, categories=categories, sign=self._sign)
+        fit = self._surrogate.fit(data.points, values, categories=categories, sign=self._setting.sign)
         fit = replace(fit, data=replace(fit.data, warp=warp))
         model = SearchModel.of(fit, self.space, data.points[data.inside], self._seed)
         if isinstance(model.chooser.posterior, Drawable):
@@ -345,9 +273,9 @@ class GPUCB:
     def _next_point(
         self, data: EncodedHistory, failed: Array, unvalued: Array, visited: Visited, exceedance: float | None
     ) -> Array:
-        needs_all = self._beta == "matched" or exceedance is not None
+        needs_all = self._setting.beta == "matched" or exceedance is not None
         model = self._fit(data).keeping_away(failed, unvalued, all_posteriors=needs_all)
-        if self._beta not in ("theory", "matched"):  # whose points are those of a proof about the whole space
+        if self._setting.beta not in ("theory", "matched"):  # whose points are those of a proof about the whole space
             model = model.relaxed
         repeats = model.has_noise and not repeats_agree(data.points, data.values)
         n_ended, n_pending = self._history.n_observations, self._history.n_pending
@@ -358,4 +286,4 @@ class GPUCB:
             point = exceeding_point(model.maximizers, recommendable, lambda at: units.gap(at, exceedance), rng, closed)
             if point is not None:
                 return point
-        return next_point(model, self._beta, len(data.values), self.snapshot, visited, repeats=repeats)
+        return next_point(model, self._setting.beta, len(data.values), self.snapshot, visited, repeats=repeats)

@@ -7,6 +7,7 @@ from regretstop.spaces._branches import Branch
 from regretstop.spaces._categorical import Categorical
 from regretstop.spaces._conditions import MOST_VALUES, Parameter, When
 from regretstop.spaces._inference import Item, Node, Point, Record, infer_branches
+from regretstop.spaces._lacking import Lacking, lacking
 from regretstop.spaces._numbers import to_number, to_python
 from regretstop.spaces._numeric import Float, Int
 from regretstop.spaces._sobol import scrambled_sobol, sobol_points
@@ -20,6 +21,7 @@ __all__ = [
     "Float",
     "Int",
     "Item",
+    "Lacking",
     "Node",
     "Parameter",
     "Point",
@@ -27,6 +29,7 @@ __all__ = [
     "Space",
     "When",
     "infer_branches",
+    "lacking",
     "scrambled_sobol",
     "sobol_points",
     "to_number",
