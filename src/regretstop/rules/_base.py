@@ -1,4 +1,4 @@
-"""What all rules share: their two numbers, and how a certificate is made of what they find."""
+"""What all rules share: their two numbers, how they combine, and what they say where there is no model to ask."""
 
 import math
 from abc import ABC, abstractmethod
@@ -12,9 +12,10 @@ from regretstop.certificate import Certificate
 from regretstop.checks import check_between
 from regretstop.gap import CountedGap, Gap
 from regretstop.history import Observation
-from regretstop.rules._ceiling import ceiling_of, under_ceiling
-from regretstop.rules._estimate import Estimate, verdict
-from regretstop.rules._remaining import FromPaths, expected_regret, probability_left, what_paths_say
+from regretstop.rules._ceiling import under_ceiling
+from regretstop.rules._estimate import Estimate
+from regretstop.rules._made import certificate_of
+from regretstop.rules._remaining import FromPaths
 from regretstop.rules._standard_error import STANDARD_ERROR, Epsilon
 from regretstop.schedule import DEFAULT_SCHEDULE, Schedule
 from regretstop.snapshot import Snapshot
@@ -285,44 +286,15 @@ class Rule(ABC):
             left: The probability that something better remains; the usual estimate unless given.
             drawn: What posterior paths say of the trial; the usual estimates unless given.
         """
-        ceiling = ceiling_of(
+        return certificate_of(
+            self._obstructed(snapshot, ""),
             snapshot,
-            found.incumbent,
-            self.delta if risk is None else risk.risk,
-            self._difference(snapshot),
-            # What ends no search by itself only stands beside the bound.
-            decides=self.bounds_regret or found.bound < self.tolerance,
-        )
-        limit = ceiling.bound if self.measure == "regret" else ceiling.mean
-        if self.bounds_regret and limit < found.bound:
-            found = replace(found, bound=limit, how="declared", reason=under_ceiling(limit, self.tolerance))
-            guarantee = snapshot.model.guarantee
-        reason = found.reason or verdict(found.bound, self.tolerance)
-        remark = snapshot.data.plateau_remark() if found.bound >= self.tolerance else ""
-        nothing = self._obstructed(snapshot, reason + remark + snapshot.model.remark())
-        numbers, values = snapshot.data.numbers, snapshot.data.values
-        is_price, difference = self.measure == "improvement per cost", self._difference(snapshot)
-        if drawn is None and not (isinstance(gap, CountedGap) and gap.incumbent == found.incumbent):
-            drawn = what_paths_say(snapshot, found.incumbent, difference)
-        if not is_price:
-            left = left or probability_left(snapshot, found.incumbent, difference, gap, drawn)
-        regret = expected_regret(snapshot, found.incumbent, difference, gap, drawn)
-        return replace(
-            nothing,
-            claim=replace(
-                nothing.claim,
-                bound=found.bound,
-                guarantee=guarantee,
-                incumbent=int(numbers[found.incumbent]),
-                incumbent_value=float(values[found.incumbent]),
-                maximum=found.how,
-                terms=found.terms,
-            ),
-            gap=ceiling.gap(snapshot, gap),
-            data=replace(nothing.data, test=snapshot.test, next_test=None if risk is None else snapshot.later_test),
+            found,
+            gap,
+            difference=self._difference(snapshot),
+            guarantee=guarantee,
             risk=risk,
-            model=snapshot.model.report(),
-            noise=noise or snapshot.noise_at(found.incumbent),
-            left=None if is_price or left is None else ceiling.lowered_left(left),
-            expected_regret=None if regret is None else ceiling.lowered_regret(regret),
+            noise=noise,
+            left=left,
+            drawn=drawn,
         )

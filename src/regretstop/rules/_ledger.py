@@ -56,26 +56,32 @@ class LedgerRule(Rule):
         if nothing_known:
             return self._obstructed(snapshot, nothing_known)
         ledger = RiskLedger(self.delta, math.inf, self.simultaneous)
+        if snapshot.model.is_at_mode:
+            return self._counted_at_mode(snapshot, ledger)
+        return self._of_count(snapshot, ledger, counted_gap(snapshot, ledger.risk_of(snapshot.test), self.tolerance))
+
+    def _counted_at_mode(self, snapshot: Snapshot, ledger: RiskLedger) -> Certificate:
+        """Return the certificate at the likeliest hyperparameters.
+
+        They are surer of themselves than the few values that they come from allow: a search ends only where the paper's
+        experiment would end it, too, or samples of them.
+        """
         risk = ledger.risk_of(snapshot.test)
         incumbent = best_trial(snapshot, risk)
+        has_doubts = _has_doubts(snapshot, incumbent, self.tolerance)
         shared = ledger_for(snapshot.space, self.delta, _N_L, simultaneous=True)
 
         @cache
         def by_experiment() -> float:
             return two_deviations(snapshot, shared, incumbent)
 
-        # The likeliest hyperparameters are surer of themselves than the few values that they come from allow: a search
-        # ends only where the paper's experiment would end it, too, or samples of them.
-        is_asked, has_doubts = snapshot.model.is_at_mode, _has_doubts(snapshot, incumbent, self.tolerance)
-
         def decides() -> bool:
-            return not is_asked or has_doubts or by_experiment() < self.tolerance
+            return has_doubts or by_experiment() < self.tolerance
 
         found = counted_gap(snapshot, risk, self.tolerance, incumbent, decides=decides)
-        bound = found.bound
-        terms = {"counted": bound, "left_error": found.left_error, "n_places": found.n_places}
-        reason = ""
-        if bound < self.tolerance and is_asked:
+        bound, reason = found.bound, ""
+        terms: dict[str, float] = {}
+        if bound < self.tolerance:
             terms["two_deviations"] = by_experiment()
             if by_experiment() >= self.tolerance:
                 agreed = self._counted_over_samples(snapshot, ledger, terms) if has_doubts else None
@@ -86,19 +92,13 @@ class LedgerRule(Rule):
                     f"{verdict(bound, self.tolerance)}: by the count {counted}, but at √β = 2 still so much is open"
                 )
         is_open = self.tolerance <= bound < math.inf
-        if is_open and snapshot.model.is_at_mode and snapshot.data.plateau is None:  # whose edge can look like noise
+        if is_open and snapshot.data.plateau is None:  # whose edge can look like noise
             of_noise = snapshot.model.posteriors[0], regret_of_noise(snapshot, shared), self.tolerance, found.incumbent
             terms["noise_needs"] = noise_needs(snapshot, *of_noise)
             reason = (reason or verdict(bound, self.tolerance)) + noise_remark(
                 snapshot, *of_noise, "" if snapshot.model.over_samples is None else _UNLESS
             )
-        return self._certificate(
-            snapshot,
-            Estimate(bound, found.incumbent, "counted", terms, reason),
-            found,
-            guarantee=snapshot.model.guarantee,
-            risk=risk_spent(snapshot, ledger),
-        )
+        return self._of_count(snapshot, ledger, found, bound, terms, reason)
 
     def _counted_over_samples(
         self, snapshot: Snapshot, ledger: RiskLedger, terms: Mapping[str, float]
@@ -113,14 +113,27 @@ class LedgerRule(Rule):
         found = counted_gap(doubted, ledger.risk_of(snapshot.test), self.tolerance)
         if found.bound >= self.tolerance:
             return None
-        sampled = {"counted": found.bound, "left_error": found.left_error, "n_places": found.n_places}
         reason = f"{verdict(found.bound, self.tolerance)}, in the mean over {len(doubted.model.posteriors)} samples"
+        return self._of_count(doubted, ledger, found, found.bound, terms, reason)
+
+    def _of_count(
+        self,
+        snapshot: Snapshot,
+        ledger: RiskLedger,
+        found: CountedGap,
+        bound: float | None = None,
+        terms: Mapping[str, float] | None = None,
+        reason: str = "",
+    ) -> Certificate:
+        """Return the certificate of a count; its own bound unless another is given, and the terms besides its own."""
+        own = {"counted": found.bound, "left_error": found.left_error, "n_places": found.n_places}
+        bound = found.bound if bound is None else bound
         return self._certificate(
-            doubted,
-            Estimate(found.bound, found.incumbent, "counted", {**terms, **sampled}, reason),
+            snapshot,
+            Estimate(bound, found.incumbent, "counted", {**own, **(terms or {})}, reason),
             found,
-            guarantee=doubted.model.guarantee,
-            risk=risk_spent(doubted, ledger),
+            guarantee=snapshot.model.guarantee,
+            risk=risk_spent(snapshot, ledger),
         )
 
     def _gap_beside(self, snapshot: Snapshot, incumbent: int) -> Gap | CountedGap | None:
