@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from scipy.stats import binomtest
 
 from benchmarks import conditional
 from benchmarks.conditional_tables import EPSILON, NAMES, example_table
 from benchmarks.records import read
+from benchmarks.sections import paired
 from benchmarks.sections.section import BLUE, ORANGE, Section, plain
 from benchmarks.tables import number, rate, table, wilson_interval
 
@@ -19,9 +19,6 @@ Record = dict[str, Any]
 _ALL = "all"
 _OURS = conditional.OURS
 _COLOURS = {_OURS: BLUE, "TPE": ORANGE}
-# A difference of which one says that it is no chance.
-_CHANCE = 0.05
-
 # What replays of some false stops showed.
 _EXAMINED = (
     "Replayed were six of the example: seeds 1, 7, 17, 18 and 19 of our sampler, and seed 4 of TPE. Nothing had been "
@@ -61,6 +58,7 @@ def section(folder: Path) -> Section | None:
             table(_shown_quality(quality)),
             _open(records),
             _why(records),
+            _jagged(),
             _ran(records),
         ),
         tables={"conditional": stops, "conditional-quality": quality},
@@ -93,10 +91,7 @@ def compared(records: Sequence[Record]) -> pd.DataFrame:
         row["within ε %"] = 100 * float(np.mean(np.array(regrets) <= EPSILON))
         if sampler != _OURS:
             ours = [regret_of.get((path["study"], path["seed"], _OURS)) for path in paths]
-            pairs = [(our, its) for our, its in zip(ours, regrets, strict=True) if our is not None]
-            better, worse = sum(our < its for our, its in pairs), sum(our > its for our, its in pairs)
-            row |= {"better": better, "equal": len(pairs) - better - worse, "worse": worse}
-            row["p"] = binomtest(better, better + worse).pvalue if better + worse else 1.0
+            row |= paired.compared(zip(ours, regrets, strict=True))
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -174,7 +169,7 @@ def _shown_quality(quality: pd.DataFrame) -> pd.DataFrame:
         for _, one in part.iterrows():
             text = number(one["median regret"], 2)
             if one["sampler"] != _OURS:
-                text += f" ({one['better']:.0f}–{one['worse']:.0f}, p = {number(one['p'], 2)})"
+                text += f" ({paired.better_worse(one)}, p = {number(one['p'], 2)})"
             row[_called(one["sampler"])] = text
         rows.append(row)
     return pd.DataFrame(rows).fillna("–")
@@ -182,18 +177,13 @@ def _shown_quality(quality: pd.DataFrame) -> pd.DataFrame:
 
 def _quality_in_words(quality: pd.DataFrame) -> str:
     others = quality[quality["sampler"].ne(_OURS) & quality["study"].ne(_ALL)]
-    clear = others[others["p"].lt(_CHANCE)]
     ours = quality[quality["sampler"].eq(_OURS)].set_index("study")["median regret"]
     lower = others[others["median regret"].lt(others["study"].map(ours))]
     behind = ", ".join(f"{row['sampler']} in {row['study']}" for _, row in lower.iterrows()) or "none"
-    lost, won = (
-        ", ".join(f"{row['study']} against {row['sampler']}" for _, row in part.iterrows()) or "nowhere"
-        for part in (clear[clear["worse"].gt(clear["better"])], clear[clear["better"].gt(clear["worse"])])
-    )
     return (
         f"**The search** after {conditional.COMPARED} evaluations: true regret of the trial with the best value, "
-        f"median, and on how many seeds ours was better–worse (sign test). A lower median than ours have: {behind}. By "
-        f"more than chance in one study (p < {_CHANCE}) ours lost: {lost}; won: {won}."
+        f"median, and on how many seeds ours was better–worse. A lower median than ours have: {behind}. By more than "
+        f"chance in one study {paired.beyond_chance(others, 'study', _called)}"
     )
 
 

@@ -10,17 +10,17 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from scipy.stats import binomtest
 
 from benchmarks import families, jobs
 from benchmarks.records import read
+from benchmarks.sections import paired
 from benchmarks.sections.section import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, Section, plain
 from benchmarks.tables import number, table
 from benchmarks.tuning_jobs import JOBS
 
 Record = dict[str, Any]
-# The regret after so many evaluations, and a difference that is no chance.
-_COMPARED, _CHANCE = 80, 0.05
+# Searches are compared after so many evaluations.
+_COMPARED = 80
 _ALL = "all"
 _PATIENCE = (20, 40)
 _CALLED = {jobs.OURS: "ours", jobs.TPE: "TPE", jobs.GPSAMPLER: "GPSampler", jobs.RANDOM: "random"}
@@ -155,14 +155,8 @@ def compared(records: Sequence[Record]) -> pd.DataFrame:
         row: Record = {"family": family, "problem": name, "sampler": sampler, "searches": len(paths)}
         row["median regret"] = float(np.median(regrets))
         if sampler != jobs.OURS:
-            pairs = [
-                (ours, its)
-                for path, its in zip(paths, regrets, strict=True)
-                if (ours := regret_of.get((family, path["problem"], jobs.OURS, path["seed"]))) is not None
-            ]
-            better, worse = sum(our < its for our, its in pairs), sum(our > its for our, its in pairs)
-            row |= {"better": better, "worse": worse}
-            row["p"] = binomtest(better, better + worse).pvalue if better + worse else 1.0
+            ours = [regret_of.get((family, path["problem"], jobs.OURS, path["seed"])) for path in paths]
+            row |= paired.compared(zip(ours, regrets, strict=True))
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -246,14 +240,10 @@ def _by_rule(ends: pd.DataFrame) -> pd.DataFrame:
 
 def _quality_in_words(quality: pd.DataFrame) -> str:
     others = quality[quality["sampler"].ne(jobs.OURS) & quality["problem"].ne(_ALL)]
-    clear = others[others["p"].lt(_CHANCE)]
-    lost, won = (
-        ", ".join(f"{row['problem']} against {_CALLED[row['sampler']]}" for _, row in part.iterrows()) or "nowhere"
-        for part in (clear[clear["worse"].gt(clear["better"])], clear[clear["better"].gt(clear["worse"])])
-    )
+    clear = paired.beyond_chance(others, "problem", _CALLED.__getitem__)
     return (
         f"**The search** after {_COMPARED} evaluations: true regret of the best value in ε, median, and on how many "
-        f"seeds ours was better–worse. By more than chance (sign test, p < {_CHANCE}) ours lost: {lost}; won: {won}."
+        f"seeds ours was better–worse. By more than chance {clear}"
     )
 
 
@@ -264,7 +254,7 @@ def _shown_quality(quality: pd.DataFrame) -> pd.DataFrame:
         for _, one in part.iterrows():
             text = number(one["median regret"], 2)
             if one["sampler"] != jobs.OURS:
-                text += f" ({one['better']:.0f}–{one['worse']:.0f})"
+                text += f" ({paired.better_worse(one)})"
             row[_CALLED[str(one["sampler"])]] = text
         rows.append(row)
     return pd.DataFrame(rows).fillna("–")
