@@ -14,7 +14,8 @@ from regretstop.bound._maxima import LEAST_LEVEL, N_CHOSEN, ExpectedMaxima, Samp
 # Of δ: what is kept for the error with which maxima are counted.
 _COUNTING = 0.01
 # Of all posteriors together, at least two of each, by which the error is known: for a first look, for a count far from
-# δ and for one near it, and as many times more where that leaves the answer open.
+# δ and for one near it, and as many times more where that leaves the answer open; of many posteriors once more, for by
+# two of each the error is hardly known.
 _FIRST_LOOK, _FAR, _NEAR, _MORE = 2, 8, 16, 4
 # Where the level is off ε by more than this factor the count is far from δ.
 _IS_FAR = 1.5
@@ -80,19 +81,22 @@ def count_left(
     log_risk = math.log(_COUNTING * delta / 2) + log_share  # of two counts at most
     epsilon = min(epsilon, _HIGHEST * max(each.prior_std for each in maxima))
     # Many posteriors are asked about one level, ε. One is asked for the level, wherever it is.
-    likely = epsilon if len(maxima) > 1 or guessed else likely_level(maxima, delta, epsilon)
+    is_one = len(maxima) == 1
+    likely = likely_level(maxima, delta, epsilon) if is_one and not guessed else epsilon
     levels = [likely, epsilon] if epsilon != likely < math.inf else [epsilon]
     is_near = epsilon / _IS_FAR <= levels[0] <= epsilon * _IS_FAR
     n_replicates = _replicates(maxima, _NEAR if is_near and decides() else _FAR)
+    most = _replicates(maxima, _NEAR) * _MORE ** (1 if is_one else 2)
     while True:
         counts = _Counts([each.sample(levels, n_replicates) for each in maxima])
         bound = _level_with(partial(counts.upper, log_risk=log_risk), (1.0 - _COUNTING) * delta, levels[0])
         (above,), (error,), _ = mean_of_capped(counts.at(np.array([epsilon])))
         is_open = above <= delta and epsilon <= bound
-        if not is_open or n_replicates >= _replicates(maxima, _NEAR) * _MORE or not decides():
+        if not is_open or n_replicates >= most or not decides():
             break
-        likely = _level_with(counts.mean, delta, levels[0], _ROUGH)
-        levels, n_replicates = [likely, epsilon], _replicates(maxima, _NEAR) * _MORE
+        n_replicates = max(_replicates(maxima, _NEAR), n_replicates) * _MORE
+        if is_one:
+            levels = [_level_with(counts.mean, delta, levels[0], _ROUGH), epsilon]
     mean, mean_error = counts.total(_MOST_STDS * max(each.prior_std for each in maxima), gain)
     bound = max(bound, min(levels) / _SUITS)
     return Left(bound, float(above), float(error), mean, mean_error, n_replicates * N_CHOSEN)

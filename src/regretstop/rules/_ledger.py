@@ -23,6 +23,8 @@ from regretstop.statement import RiskSpent
 _N_L = 10.0
 # Evaluations for each axis that are enough, even where they differ by less than ε.
 _ENOUGH = 10
+# Where the mode says that more is left, samples hardly ever say that it is at most δ.
+_WORTH_ASKING = 0.5
 _UNLESS = f", unless samples of the hyperparameters end the search, which are asked from {FEWEST_SAMPLED} on"
 
 
@@ -68,7 +70,6 @@ class LedgerRule(Rule):
         """
         risk = ledger.risk_of(snapshot.test)
         incumbent = best_trial(snapshot, risk)
-        has_doubts = _has_doubts(snapshot, incumbent, self.tolerance)
         shared = ledger_for(snapshot.space, self.delta, _N_L, simultaneous=True)
 
         @cache
@@ -76,7 +77,7 @@ class LedgerRule(Rule):
             return two_deviations(snapshot, shared, incumbent)
 
         def decides() -> bool:
-            return has_doubts or by_experiment() < self.tolerance
+            return by_experiment() < self.tolerance
 
         found = counted_gap(snapshot, risk, self.tolerance, incumbent, decides=decides)
         bound, reason = found.bound, ""
@@ -84,13 +85,15 @@ class LedgerRule(Rule):
         if bound < self.tolerance:
             terms["two_deviations"] = by_experiment()
             if by_experiment() >= self.tolerance:
-                agreed = self._counted_over_samples(snapshot, ledger, terms) if has_doubts else None
-                if agreed is not None:
-                    return agreed
                 counted, bound = rounded_up(bound), by_experiment()
                 reason = (
                     f"{verdict(bound, self.tolerance)}: by the count {counted}, but at √β = 2 still so much is open"
                 )
+        is_near = bound >= self.tolerance and found.left <= _WORTH_ASKING
+        if is_near and _has_doubts(snapshot, incumbent, self.tolerance):
+            agreed = self._counted_over_samples(snapshot, ledger, terms)
+            if agreed is not None:
+                return agreed
         is_open = self.tolerance <= bound < math.inf
         if is_open and snapshot.data.plateau is None:  # whose edge can look like noise
             of_noise = snapshot.model.posteriors[0], regret_of_noise(snapshot, shared), self.tolerance, found.incumbent
@@ -106,6 +109,7 @@ class LedgerRule(Rule):
         """Return the certificate over samples of the hyperparameters if it stops; None if it does not.
 
         With noise the paper's experiment goes on for long: it adds up the deviations of two points, and pays a grid.
+        And the mode jumps between hyperparameters that explain the values alike, of which samples take the mean.
         """
         doubted = snapshot.over_samples()
         if doubted is None:
