@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
 
-from regretstop.spaces import MOST_VALUES, Item, Node, Point, Record, infer_branches
+from regretstop.spaces import MOST_VALUES, Item, Node, Point, Record, infer_branches, places_of
 from regretstop_optuna._space import is_single
 from regretstop_optuna._tree import Axis, Tree
 
@@ -39,7 +39,7 @@ def infer(observed: Sequence[Record], others: Sequence[Record], ranges: Ranges) 
         others: Of trials that ended before they had a value: they may lack some.
         ranges: The ranges of each parameter.
     """
-    found = infer_branches(observed, others, lambda item: possible_values(ranges[item[0]][item[1]]))
+    found = infer_branches(observed, others, lambda item: possible_values(_of(item, ranges)))
     return Inferred(_tree_of(found.root, ranges), found.unexplained, found.untried)
 
 
@@ -59,25 +59,13 @@ def possible_values(distribution: BaseDistribution) -> tuple[float, ...]:
     return ()
 
 
-@dataclass
-class _Place:
-    """A parameter with one range, where it is.
-
-    Attributes:
-        item: The parameter.
-        when: The values that each place that decides about it must have; places by their numbers, those above first.
-    """
-
-    item: Item
-    when: dict[int, frozenset[float]]
-
-
 def _tree_of(root: Node, ranges: Ranges) -> Tree:
     """Return the axes of the nodes: one for all places of a parameter with one range where they make one condition."""
-    places: dict[int, _Place] = {}
-    _place(root, {}, {}, ranges, places)
-    while _is_joined(places, ranges):
-        pass
+    places = places_of(
+        root,
+        lambda item: possible_values(_of(item, ranges)),
+        lambda item: not is_single(_of(item, ranges)),
+    )
     names = [place.item[0] for place in places.values()]
     axes: dict[str, Axis] = {}
     keys: dict[int, str] = {}
@@ -94,57 +82,9 @@ def _tree_of(root: Node, ranges: Ranges) -> Tree:
     return Tree(axes)
 
 
-def _place(
-    node: Node,
-    known: Mapping[Item, int],
-    path: Mapping[int, frozenset[float]],
-    ranges: Ranges,
-    places: dict[int, _Place],
-) -> None:
-    """Add what is at a node and below it to the places, of which those above are known by their numbers."""
-    known = dict(known)
-    for item in node.own:
-        if not is_single(ranges[item[0]][item[1]]):
-            known[item] = len(places)
-            places[len(places)] = _Place(item, dict(path))
-    for value, child in sorted(node.children.items()):
-        assert node.parent is not None
-        _place(child, known, {**path, known[node.parent]: frozenset([value])}, ranges, places)
-
-
-def _is_joined(places: dict[int, _Place], ranges: Ranges) -> bool:
-    """Join places of one parameter that differ in what one decision must be, and return whether there were any.
-
-    So a condition that has nothing to do with the decisions above it is found to be one: where all values of a decision
-    are among those of a place, it decides nothing.
-    """
-    for decision in sorted({above for place in places.values() for above in place.when}, reverse=True):
-        alike: dict[tuple[Item, frozenset[tuple[int, frozenset[float]]]], list[int]] = {}
-        for number, place in places.items():
-            if decision in place.when:
-                others = frozenset((above, values) for above, values in place.when.items() if above != decision)
-                alike.setdefault((place.item, others), []).append(number)
-        name, which = places[decision].item
-        everything = frozenset(possible_values(ranges[name][which]))
-        joined: dict[int, int] = {}
-        is_changed = False
-        for first, *rest in alike.values():
-            values = places[first].when[decision].union(*(places[number].when[decision] for number in rest))
-            if values == everything:
-                del places[first].when[decision]
-            elif rest:
-                places[first].when[decision] = values
-            else:
-                continue
-            is_changed = True
-            joined |= dict.fromkeys(rest, first)
-        if is_changed:
-            for number in joined:
-                del places[number]
-            for place in places.values():
-                place.when = {joined.get(above, above): known for above, known in place.when.items()}
-            return True
-    return False
+def _of(item: Item, ranges: Ranges) -> BaseDistribution:
+    name, number = item
+    return ranges[name][number]
 
 
 def _said(axis: Axis, values: Sequence[float]) -> str:

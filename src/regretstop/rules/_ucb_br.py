@@ -44,7 +44,8 @@ class UCBbr(LedgerRule):
     with no more than δ of them. It is proved, and needs neither grid nor slopes: docs/theory.md, What is left, counted.
     Where hyperparameters are estimated the paper's experiment with √β = 2 has to agree: a bound below ε gives way to
     that of the experiment where this is not below ε. From 30 observations on a bound that is not gives way to the mean
-    over 32 samples of them where that is below ε, which is asked now and then. Where nothing can be counted it is that experiment, "heuristic".
+    over 32 samples of them where that is below ε, which is asked now and then. Where nothing can be counted it is that
+    experiment, "heuristic".
 
     Args:
         epsilon: ε in the objective's units: stop when the bound falls below it.

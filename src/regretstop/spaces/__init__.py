@@ -10,6 +10,7 @@ from regretstop.spaces._inference import Item, Node, Point, Record, infer_branch
 from regretstop.spaces._lacking import Lacking, lacking
 from regretstop.spaces._numbers import to_number, to_python
 from regretstop.spaces._numeric import Float, Int
+from regretstop.spaces._places import Place, places_of
 from regretstop.spaces._sobol import scrambled_sobol, sobol_points
 from regretstop.spaces._space import SAME_POINT, Space
 
@@ -24,12 +25,14 @@ __all__ = [
     "Lacking",
     "Node",
     "Parameter",
+    "Place",
     "Point",
     "Record",
     "Space",
     "When",
     "infer_branches",
     "lacking",
+    "places_of",
     "scrambled_sobol",
     "sobol_points",
     "to_number",
