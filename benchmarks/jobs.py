@@ -26,7 +26,8 @@ DELTA = 0.05
 # What an evaluation costs, in ε: the rule of Xie et al. for equal costs.
 PRICE = 0.05
 DEFAULT, PRICED = "default", "price"
-_FIRST = 8
+# What was said at every tenth evaluation is kept, and the last; of the price only that.
+_FIRST, _KEPT = 8, 10
 # Optuna's terminator is asked along searches by TPE, from as many evaluations on as it waits for; its own threshold is
 # computed from these.
 _TERMINATOR_FIRST, _TERMINATOR_EVERY, _THRESHOLD_AT = 20, 3, 30
@@ -88,8 +89,8 @@ def run_search(key: dict[str, Any]) -> dict[str, Any]:
         if is_asked and n >= _FIRST:
             for name in tuple(rules):
                 certificate = model.certificate(rules[name])
-                # Of the price only the last is kept.
-                said[name] = [*(said[name] if name == DEFAULT else []), [n, *_numbers(certificate, regrets)]]
+                kept = [each for each in said[name] if name == DEFAULT and each[0] % _KEPT == 0]
+                said[name] = [*kept, [n, *_numbers(certificate, regrets)]]
                 if certificate.stop:
                     del rules[name]
         if key["sampler"] == TPE:
