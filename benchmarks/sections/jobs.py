@@ -103,7 +103,7 @@ def section(folder: Path) -> Section | None:
         f"end them? {len(families.NAMES[families.SURROGATES])} jobs with 2 to 12 parameters (scikit-learn, LightGBM, "
         "XGBoost, a convolutional network), each a surrogate, trees on 2,000 recorded evaluations, with the noise of "
         "repeated ones; beside them six test functions, and draws of the priors, of which some have a noise of about "
-        "ε. ε = 0.01 of accuracy, 1 % of an untuned error, 1 % of the range of a test function, a tenth of a draw's "
+        "ε; and the paper's network, trained in its ranges with its ε = 0.1. ε = 0.01 of accuracy, 1 % of an untuned error, 1 % of the range of a test function, a tenth of a draw's "
         "deviation; once more with the standard error of a job's best scores as ε; δ = "
         f"{jobs.DELTA}, the best possible value declared for jobs, 100 evaluations (150 above six parameters). A stop "
         "is false if the trial named is worse than the optimum by more than ε. Stopped of searches, false, median "
