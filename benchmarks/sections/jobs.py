@@ -102,9 +102,9 @@ def section(folder: Path) -> Section | None:
         asked=f"Do searches of real tuning jobs end by the default certificate, and truly, and where would other rules "
         f"end them? {len(families.NAMES[families.SURROGATES])} jobs with 2 to 12 parameters (scikit-learn, LightGBM, "
         "XGBoost, a convolutional network), each a surrogate, trees on 2,000 recorded evaluations, with the noise of "
-        "repeated ones; beside them six test functions, draws of the priors, of which some have a noise of about ε, and "
-        "the paper's network, trained in its ranges. ε = 0.01 of accuracy, 1 % of an untuned error, 1 % of the range of "
-        "a test function, a tenth of a draw's deviation, the paper's 0.1 of its network's error; once more with the "
+        "repeated ones; beside them six test functions, draws of the priors, of which some have a noise of about ε, "
+        "and the paper's network, trained in its ranges. ε = 0.01 of accuracy, 1 % of an untuned error, 1 % of the "
+        "range of a test function, a tenth of a draw's deviation, the paper's 0.1 of its network's error; once more with the "
         f"standard error of a job's best scores as ε; δ = {jobs.DELTA}, the best possible value declared for jobs, 100 "
         "evaluations (150 above six parameters). A stop is false if the trial named is worse than the optimum by more "
         "than ε. Stopped of searches, false, median evaluations:",
