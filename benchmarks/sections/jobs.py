@@ -106,8 +106,8 @@ def section(folder: Path) -> Section | None:
         "and the paper's network, trained in its ranges. ε = 0.01 of accuracy, 1 % of an untuned error, 1 % of the "
         "range of a test function, a tenth of a draw's deviation, the paper's 0.1 of its network's error; once more "
         f"with the standard error of a job's best scores as ε; δ = {jobs.DELTA}, the best possible value declared for "
-        "jobs, 100 evaluations (150 above six parameters). A stop is false if the trial named is worse than the optimum "
-        "by more than ε. Stopped of searches, false, median evaluations:",
+        "jobs, 100 evaluations (150 above six parameters). A stop is false if the trial named is worse than "
+        "the optimum by more than ε. Stopped of searches, false, median evaluations:",
         shown=_by_job(ends),
         caption="Evaluations in the mean, all of them where a rule did not stop, and the true regret at the end: its "
         "median, with a line to its ninth decile",
