@@ -48,16 +48,21 @@ def test_the_guide_has_the_default_with_an_unknown_kernel() -> None:
 
 def test_the_guide_has_how_jobs_and_noisy_draws_end() -> None:
     ends = counts_of("jobs", rule="certificate (default)", problem="all").set_index(["family", "sampler"])
-    ours, tpe, noisy, themselves = (
+    ours, tpe, by_error, tpe_by_error, noisy, themselves = (
         f"{ends.loc[key, 'stopped']} of {ends.loc[key, 'searches']}\\b.{{0,60}} {ends.loc[key, 'false']} falsely"
         for key in (
             ("surrogates of jobs", "regretstop"),
             ("surrogates of jobs", "TPE"),
+            ("surrogates, ε = standard error", "regretstop"),
+            ("surrogates, ε = standard error", "TPE"),
             ("noisy draws", "regretstop"),
             ("jobs themselves", "regretstop"),
         )
     )
     assert re.search(f"{ours}, and {tpe}", said(GUIDE))
+    assert re.search(f"standard error .* for ε it ended {by_error}, and {tpe_by_error}", said(GUIDE))
+    network = ends.loc[("the paper's network", "regretstop"), "median evaluations"]
+    assert f"at its first test, after {network:.0f} trainings" in said(GUIDE)
     assert re.search(f"Of jobs that were trained.* {themselves}", said(GUIDE))
     assert re.search(f"Of draws with a noise .* {noisy}", said(GUIDE))
 
