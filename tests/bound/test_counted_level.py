@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regretstop.bound._counted import _FARTHEST, _level_with
+from regretstop.bound._counted import _FARTHEST, Left, _level_with, count_left
+from regretstop.bound._maxima import N_CHOSEN
 
 
 @given(st.floats(1e-3, 1e3), st.floats(0.5, 8.0), st.floats(1e-3, 0.5), st.floats(0.02, 50.0), st.floats(0.0, 3.0))
@@ -47,3 +48,53 @@ def test_what_is_no_number_further_down_does_no_harm(lower: float) -> None:
 @pytest.mark.parametrize("left", [1.0, math.nan])
 def test_what_never_falls_or_is_no_number_has_no_level(left: float) -> None:
     assert _level_with(lambda x: np.full_like(x, left), 0.05, 3.0) == math.inf
+
+
+class Tail:
+    """So many maxima are left above 1, fewer above more, and estimates of them are off by a tenth."""
+
+    prior_std = 1.0
+
+    def __init__(self, left: float, seed: int) -> None:
+        self._left, self._rng = left, np.random.default_rng(seed)
+        self.asked: list[int] = []
+
+    def sample(self, levels: list[float], n_replicates: int) -> "Tail":
+        self.asked.append(n_replicates)
+        return self
+
+    def counts(self, levels: np.ndarray) -> np.ndarray:
+        """Return so many estimates as were asked for the last time, at each level."""
+        mean = self._left * np.exp(3.0 * (1.0 - levels))
+        return mean[:, None] * (1.0 + 0.1 * self._rng.standard_normal((len(levels), self.asked[-1])))
+
+
+def counted(left: float, epsilon: float = 1.0, **options: object) -> tuple[Left, list[int]]:
+    """Return what is counted under 32 posteriors, and how many replicates each was asked for."""
+    tails = [Tail(left, seed) for seed in range(32)]
+    found = count_left(tails, 0.05, -9.0, epsilon, **options)  # type: ignore[arg-type]
+    assert all(tail.asked == tails[0].asked for tail in tails)
+    return found, tails[0].asked
+
+
+def test_many_posteriors_are_counted_until_their_error_is_known() -> None:
+    """Of two replicates each it hardly is, and the limit of a small mean is a large one."""
+    clear, asked = counted(0.001)
+    assert asked[0] == 2
+    assert clear.bound < 1.0
+    near, asked = counted(0.045)
+    assert asked == [2, 8, 32][: len(asked)]
+    assert len(asked) > 1
+    assert near.bound < 1.0
+    assert near.above == pytest.approx(0.045, rel=0.02)
+    assert near.n_places == asked[-1] * N_CHOSEN
+
+
+def test_no_more_is_counted_than_the_answer_needs() -> None:
+    more, asked = counted(0.08)
+    assert asked == [2]
+    assert more.bound > 1.0
+    undecided, asked = counted(0.0499)  # too near to δ for any number of replicates
+    assert asked == [2, 8, 32]
+    assert undecided.bound > 1.0
+    assert counted(0.0499, decides=lambda: False)[1] == [2]

@@ -158,6 +158,31 @@ def test_samples_may_end_a_search_that_the_experiment_does_not_from_thirty_evalu
     assert optimizer.snapshot().model.is_at_mode  # by which the next point is chosen
 
 
+def test_samples_are_asked_where_the_mode_says_that_too_much_is_left_unless_it_is_most() -> None:
+    """The mode jumps between explanations of the same values: what it says is a hint of what all of them say."""
+    rng = np.random.default_rng(0)
+    points = rng.random((31, 2))
+    points[-1] = points[0]  # which tells the noise
+    optimizer = GPUCB(SQUARE, seed=0)
+    for x, y in points:
+        value = np.sin(6.0 * x) + np.cos(5.0 * y) + 0.1 * rng.standard_normal()
+        optimizer.tell(SQUARE.decode(np.array([x, y])), float(value))
+    at_mode = counted_gap(optimizer.snapshot(), 0.05, 0.8)
+    assert at_mode.bound > 0.8
+    assert 0.05 < at_mode.left < 0.5
+    ended = optimizer.certificate(UCBbr(0.8))
+    assert ended.stop
+    assert ended.model is not None
+    assert ended.model.n_samples == 32
+    assert ended.bound == ended.terms["counted"]
+    assert "two_deviations" not in ended.terms  # it could not have ended the search
+    far = optimizer.certificate(UCBbr(0.2))
+    assert far.left is not None
+    assert far.left.probability > 0.5
+    assert far.model is not None
+    assert far.model.n_samples == 1
+
+
 def test_samples_are_asked_neither_before_nor_at_every_test() -> None:
     history = noisy_bowl(35).history
     ended: list[int] = []
