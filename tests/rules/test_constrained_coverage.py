@@ -62,6 +62,6 @@ def test_bounds_below_that_of_the_whole_space_are_true():
 
 @pytest.mark.slow
 def test_of_a_constraint_whose_prior_is_too_narrow_they_are_not():
-    """The simulation can fail."""
-    found = verdicts(1.0 / 5.0)
+    """The simulation can fail; a prior five times too narrow is hardly told from the right one by so few draws."""
+    found = verdicts(1.0 / 50.0)
     assert binomtest(found.count(False), len(found), DELTA, alternative="greater").pvalue < 0.05
