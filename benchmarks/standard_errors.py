@@ -12,6 +12,7 @@ import numpy as np
 
 from benchmarks.histories import DATA
 from benchmarks.job_tables import table
+from benchmarks.progress import track
 from benchmarks.records import compact
 from benchmarks.tuning_jobs import JOBS
 from regretstop.rules import standard_error
@@ -23,10 +24,9 @@ _N_BEST = 10
 def record(path: Path = PATH) -> None:
     """Evaluate the best points of the jobs that the file does not hold yet."""
     known: dict[str, float | None] = json.loads(path.read_text()) if path.exists() else {}
-    for name in JOBS:
-        if name not in known:
-            known[name] = compact(_median(name), 4)
-            path.write_text(json.dumps(known, indent=1) + "\n")
+    for name in track([name for name in JOBS if name not in known], "standard errors"):
+        known[name] = compact(_median(name), 4)
+        path.write_text(json.dumps(known, indent=1) + "\n")
 
 
 @cache

@@ -275,3 +275,20 @@ class GPUCBSearch(Searcher):
 
     def _labelled_points(self) -> list[tuple[str, Mapping[str, Any]]]:
         return [(f"points_to_evaluate[{i}]", point) for i, point in enumerate(self._to_evaluate)]
+
+
+def searcher_in(search: Any) -> GPUCBSearch:
+    """Return the GPUCBSearch inside wrappers such as ConcurrencyLimiter.
+
+    Raises:
+        ValueError: If there is none.
+    """
+    inner = search
+    while not isinstance(inner, GPUCBSearch) and hasattr(inner, "searcher"):
+        inner = inner.searcher
+    if not isinstance(inner, GPUCBSearch):
+        raise ValueError(
+            f"search must be a GPUCBSearch, got {search!r}: beside another search algorithm give space, metric and "
+            "mode instead"
+        )
+    return inner

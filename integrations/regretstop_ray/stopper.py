@@ -23,7 +23,7 @@ from regretstop_ray._paths import lookup, metric_path
 from regretstop_ray._record import write_record
 from regretstop_ray._space import SearchSpace
 from regretstop_ray._trial import span_of
-from regretstop_ray.search import GPUCBSearch
+from regretstop_ray.search import searcher_in
 
 _VERSION = 1
 _BOUND, _LEFT, _TO_GO = "regret_bound", "regret_left", "regret_trials_to_go"
@@ -113,7 +113,7 @@ class RegretBoundStopper(Stopper, Callback):
             unasked = [name for name, value in given.items() if value is not None]
             if unasked:
                 raise ValueError(f"with a search, {', '.join(unasked)} are those of the search: leave them out")
-            self._log = _searcher_in(search).log
+            self._log = searcher_in(search).log
         else:
             if on_stop == "drain":
                 raise ValueError("on_stop='drain' needs a GPUCBSearch: nothing else can be told to suggest no more")
@@ -289,20 +289,3 @@ class RegretBoundStopper(Stopper, Callback):
             self._has_announced = True
             how = "Running trials are ended" if self._on_stop == "kill" else "Running trials may end"
             logger.info(f"The experiment stops. {how}. {decision.summary()}")
-
-
-def _searcher_in(search: Any) -> GPUCBSearch:
-    """Return the GPUCBSearch inside wrappers such as ConcurrencyLimiter.
-
-    Raises:
-        ValueError: If there is none.
-    """
-    inner = search
-    while not isinstance(inner, GPUCBSearch) and hasattr(inner, "searcher"):
-        inner = inner.searcher
-    if not isinstance(inner, GPUCBSearch):
-        raise ValueError(
-            f"search must be a GPUCBSearch, got {search!r}: beside another search algorithm give space, metric and "
-            "mode instead"
-        )
-    return inner

