@@ -1,9 +1,8 @@
 """Whether Tune itself can restore an experiment: another thread of it writes its files in place."""
 
 import json
+import pickle  # reads what Ray's cloudpickle wrote, and has the error for what is torn
 from pathlib import Path
-
-import ray.cloudpickle as pickle
 
 
 def is_restorable(directory: Path) -> bool:
