@@ -98,3 +98,19 @@ def test_no_more_is_counted_than_the_answer_needs() -> None:
     assert asked == [2, 8, 32]
     assert undecided.bound > 1.0
     assert counted(0.0499, decides=lambda: False)[1] == [2]
+
+
+@pytest.mark.parametrize("left", [0.001, 0.045, 0.0499, 0.08, 0.3, 3.0])
+def test_where_only_closing_matters_the_answer_is_the_same_and_no_longer_in_coming(left: float) -> None:
+    whole, _ = counted(left)
+    tails = [Tail(left, seed) for seed in range(32)]
+    found = count_left(tails, 0.05, -9.0, 1.0, if_closed=True)  # type: ignore[arg-type]
+    n_asked = sum(tail.asked != [] for tail in tails)
+    assert (found.bound < 1.0) == (whole.bound < 1.0)
+    if left > 0.05:  # it is known after so many that more is left, if none were left under the others
+        assert n_asked == pytest.approx(1 + 32 * 0.05 / min(left, 1.0), abs=1.5)
+        assert found.bound == math.inf
+        assert 0.05 < found.above <= whole.above
+    else:
+        assert n_asked == 32
+        assert found.above == pytest.approx(whole.above, rel=0.05)

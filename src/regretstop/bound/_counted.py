@@ -64,6 +64,7 @@ def count_left(
     gain: Callable[[Array], Array] = np.asarray,
     *,
     guessed: bool = False,
+    if_closed: bool = False,
     decides: Callable[[], bool] = lambda: True,
 ) -> Left:
     """Return the level above which at most δ is left, and how much is left above ε.
@@ -76,6 +77,8 @@ def count_left(
             guessed, not below four fifths.
         gain: Returns what levels are to gain, both of shape (l,).
         guessed: Whether ε is a guess of the bound: then it need not be looked for.
+        if_closed: Whether the bound only matters where it is below ε. Then no more posteriors are counted than tell
+            that more than δ is left above ε, and the bound is infinite.
         decides: Returns whether it matters on which side of ε the bound is, asked only where that is not clear at
             once. Where it does not, a count that is as exact as one far from δ will do.
     """
@@ -89,7 +92,10 @@ def count_left(
     n_replicates = _replicates(maxima, _NEAR if is_near and decides() else _FAR)
     most = _replicates(maxima, _NEAR) * _MORE ** (1 if is_one else 2)
     while True:
-        counts = _Counts([each.sample(levels, n_replicates) for each in maxima])
+        sampled, least = _places(maxima, levels, n_replicates, epsilon, delta if if_closed else math.inf)
+        if least > delta:
+            return Left(math.inf, least, 0.0, math.inf, 0.0, n_replicates * N_CHOSEN)
+        counts = _Counts(sampled)
         bound = _level_with(partial(counts.upper, log_risk=log_risk), (1.0 - _COUNTING) * delta, levels[0])
         (above,), (error,), _ = mean_of_capped(counts.at(np.array([epsilon])))
         is_open = above <= delta and epsilon <= bound
@@ -101,6 +107,26 @@ def count_left(
     mean, mean_error = counts.total(_MOST_STDS * max(each.prior_std for each in maxima), gain)
     bound = max(bound, min(levels) / _SUITS)
     return Left(bound, float(above), float(error), mean, mean_error, n_replicates * N_CHOSEN)
+
+
+def _places(
+    maxima: Sequence[ExpectedMaxima], levels: Sequence[float], n_replicates: int, epsilon: float, enough: float
+) -> tuple[list[SampledMaxima], float]:
+    """Return the places under each posterior, as long as no more than enough is left above ε by those before it.
+
+    Returns:
+        The places, and how much is left at least; 0 where no amount is enough.
+    """
+    sampled: list[SampledMaxima] = []
+    least = 0.0
+    for each in maxima:
+        sampled.append(each.sample(levels, n_replicates))
+        if enough < math.inf:
+            ((left,), _, _) = mean_of_capped(sampled[-1].counts(np.array([epsilon]))[None])
+            least += float(left) / len(maxima)
+            if least > enough:
+                break
+    return sampled, least
 
 
 class _Counts:

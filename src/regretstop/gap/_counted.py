@@ -68,6 +68,7 @@ def counted_gap(
     epsilon: float,
     incumbent: int | None = None,
     *,
+    if_closed: bool = False,
     decides: Callable[[], bool] = lambda: True,
 ) -> CountedGap:
     """Return the counted gap of an evaluated trial.
@@ -79,6 +80,7 @@ def counted_gap(
         delta: δ. A hundredth of it is kept for the error of the count, and shared by all tests like 1/k(k+1).
         epsilon: ε in the objective's units, by which it is known how exact the count has to be, and what is left.
         incumbent: Index of the trial among the snapshot's points; by default the best one.
+        if_closed: Whether the gap only matters where it is below ε: otherwise it is infinite, at a part of the price.
         decides: Returns whether it matters on which side of ε the gap is; asked only where that is not clear at once.
     """
     if incumbent is None:
@@ -87,7 +89,8 @@ def counted_gap(
     log_share = -math.log(snapshot.test * (snapshot.test + 1))
     units, pivot = snapshot.model.units, _pivot(snapshot, incumbent)
     with np.errstate(under="ignore"):  # densities and tails that are next to nothing
-        asked = epsilon if units.warp is None else _likely_regret(snapshot, incumbent, delta, epsilon)
+        is_straight = if_closed or units.warp is None
+        asked = epsilon if is_straight else _likely_regret(snapshot, incumbent, delta, epsilon)
         levels = RegretLevels.at(units, pivot, asked)
         ways = [
             count_left(
@@ -97,6 +100,7 @@ def counted_gap(
                 levels.level(asked),
                 units.bent,
                 guessed=asked != epsilon,
+                if_closed=if_closed,
                 decides=decides if asked == epsilon else lambda: False,
             )
             for maxima in _ways(snapshot, incumbent, levels)

@@ -114,7 +114,7 @@ class LedgerRule(Rule):
         doubted = snapshot.over_samples()
         if doubted is None:
             return None
-        found = counted_gap(doubted, ledger.risk_of(snapshot.test), self.tolerance)
+        found = counted_gap(doubted, ledger.risk_of(snapshot.test), self.tolerance, if_closed=True)
         if found.bound >= self.tolerance:
             return None
         reason = f"{verdict(found.bound, self.tolerance)}, in the mean over {len(doubted.model.posteriors)} samples"
