@@ -35,6 +35,7 @@ def main() -> None:
         for name, figure in drawn.items():
             metadata = {"Software": None}  # or a new matplotlib alone would change every file
             figure.savefig(FOLDER / f"{name}_{theme}.png", dpi=RESOLUTION, metadata=metadata)
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
     random = optuna.create_study(direction="maximize", sampler=optuna.samplers.RandomSampler(seed=1))
     random.optimize(names["accuracy"], n_trials=100)
     print(f"of the study {study.best_value:.4f}, of 100 random settings {random.best_value:.4f}")

@@ -114,3 +114,27 @@ def test_where_only_closing_matters_the_answer_is_the_same_and_no_longer_in_comi
     else:
         assert n_asked == 32
         assert found.above == pytest.approx(whole.above, rel=0.05)
+
+
+class HeavyTail(Tail):
+    """Of what is left above 1 some is left far above it: estimates that are exact."""
+
+    prior_std = 1e3
+
+    def __init__(self, left: float, power: float) -> None:
+        super().__init__(left, 0)
+        self._power = power
+
+    def counts(self, levels: np.ndarray) -> np.ndarray:
+        """Return the same estimate as often as was asked."""
+        return np.repeat((self._left * levels**-self._power)[:, None], self.asked[-1], axis=1)
+
+
+@pytest.mark.parametrize("power", [0.8, 1.2, 2.0])
+def test_what_is_left_to_gain_is_summed_up_finely_where_some_is_left_far_away(power: float) -> None:
+    left, highest = 0.02, 8e3  # eight prior deviations
+    tails = [HeavyTail(left, power) for _ in range(32)]
+    found = count_left(tails, 0.05, -9.0, 1.0)  # type: ignore[arg-type]
+    start = left ** (1.0 / power)  # as far all is left
+    truth = start + left * (highest ** (1.0 - power) - start ** (1.0 - power)) / (1.0 - power)
+    assert 0.98 * truth <= found.mean <= 1.1 * truth

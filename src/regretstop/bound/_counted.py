@@ -26,6 +26,9 @@ _ROUNDS = 6
 # What is left is summed up over the levels that were looked at, one at a part of the smallest, and so many more, up to
 # so many prior deviations.
 _LOWEST, _N_HIGHER, _MOST_STDS = 4.0, 5, 8.0
+# As long as the sum is off by more than this share, levels are added between those two by two where it is off the most,
+# and where it is by more than a quarter of that; for so many rounds.
+_COARSE, _SPLIT, _FINER_ROUNDS = 0.1, 0.25, 3
 # In prior deviations, or times a guess: so high nothing is left, and squares are finite.
 _HIGHEST = 1e100
 # Of the search for a level: how exact it is.
@@ -166,15 +169,24 @@ class _Counts:
         known = sorted(self._known)
         n_higher = _N_HIGHER if known[-1] < highest else 1
         self.at(np.append(known[0] / _LOWEST, _geomspace(known[-1], highest, n_higher)))
+        for _ in range(_FINER_ROUNDS):
+            levels = np.array(sorted(self._known))
+            left, gains = self.mean(levels), gain(levels)
+            # By the chords of a tail that falls by much from one level to the next the integral is far too large.
+            excess = np.diff(gains) * (0.5 * (left[1:] + left[:-1]) - np.sqrt(left[1:] * left[:-1]))
+            if not np.sum(excess) > _COARSE * _integral(left, gains):
+                break
+            self.at(np.sqrt(levels[1:] * levels[:-1])[excess > _SPLIT * np.max(excess)])
         levels = np.array(sorted(self._known))
         left, errors, _ = mean_of_capped(self.at(levels))
         gains = gain(levels)
-        # The trapezoidal rule: NumPy's own has another name in each major version, and SciPy's takes long to import.
-        total, error = (
-            float(values[0] * gains[0] + np.sum(0.5 * np.diff(gains) * (values[1:] + values[:-1])))
-            for values in (left, errors)
-        )
-        return total, error
+        return _integral(left, gains), _integral(errors, gains)
+
+
+def _integral(values: Array, gains: Array) -> float:
+    """Return the integral from 0 over gains of shape (l,), the first value up to the first, by chords from there."""
+    # NumPy's trapezoidal rule has another name in each major version, and SciPy's takes long to import.
+    return float(values[0] * gains[0] + np.sum(0.5 * np.diff(gains) * (values[1:] + values[:-1])))
 
 
 def count_above(maxima: Sequence[ExpectedMaxima], level: float) -> tuple[float, float]:
