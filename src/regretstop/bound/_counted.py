@@ -85,10 +85,11 @@ def count_left(
         decides: Returns whether it matters on which side of ε the bound is, asked only where that is not clear at
             once. Where it does not, a count that is as exact as one far from δ will do.
     """
-    log_risk = math.log(_COUNTING * delta / 2) + log_share  # of two counts at most
-    epsilon = min(epsilon, _HIGHEST * max(each.prior_std for each in maxima))
-    # Many posteriors are asked about one level, ε. One is asked for the level, wherever it is.
+    # Many posteriors are asked about one level, ε, and counted three times at most. One is asked for the level, wherever
+    # it is, and twice.
     is_one = len(maxima) == 1
+    log_risk = math.log(_COUNTING * delta / (2 if is_one else 3)) + log_share
+    epsilon = min(epsilon, _HIGHEST * max(each.prior_std for each in maxima))
     likely = likely_level(maxima, delta, epsilon) if is_one and not guessed else epsilon
     levels = [likely, epsilon] if epsilon != likely < math.inf else [epsilon]
     is_near = epsilon / _IS_FAR <= levels[0] <= epsilon * _IS_FAR
