@@ -29,6 +29,13 @@ def loss(params: Mapping[str, Any]) -> float:
     return 0.05 + lost + {"relu": 0.01, "gelu": 0.0, "tanh": 0.03}[params["activation"]]
 
 
+def branin(params: Mapping[str, Any]) -> float:
+    """Return Branin's function, in which the two ways to bound what is left differ."""
+    x, y = params["x"], params["y"]
+    bowl = y - 5.1 / (4 * math.pi**2) * x**2 + 5 / math.pi * x - 6
+    return bowl**2 + 10 * (1 - 1 / (8 * math.pi)) * math.cos(x) + 10
+
+
 def searched(f: Callable[[Mapping[str, Any]], float], space: Space, epsilon: float, n: int) -> Result:
     """Return a search that is stopped by its bound, or after n evaluations."""
     return minimize(f, space, rule=UCBbr(epsilon), max_trials=n, seed=0)
@@ -52,11 +59,12 @@ def main() -> None:
     line = searched(lambda p: math.sin(3.0 * p["x"]) + 0.3 * p["x"], Space({"x": Float(-2.0, 3.0)}), 0.02, 7)
     square = Space({"lr": Float(1e-4, 1.0, log=True), "momentum": Float(0.0, 1.0)})
     plane = searched(lambda p: (math.log10(p["lr"]) + 2.0) ** 2 * 0.1 + (p["momentum"] - 0.6) ** 2, square, 0.005, 11)
+    doubted = searched(branin, Space({"x": Float(-5.0, 10.0), "y": Float(0.0, 15.0)}), 3.0, 60)
     early = begun(12)
     pictures: dict[str, Callable[[Theme], Any]] = {
         "regret_bound": lambda theme: plot_regret_bound(tuned, theme=theme).figure,
         "probability_left": lambda theme: plot_probability_left(tuned, theme=theme).figure,
-        "counted_parts": lambda theme: plot_bound_parts(tuned, theme=theme).figure,
+        "counted_parts": lambda theme: plot_bound_parts(doubted, theme=theme).figure,
         "bound_parts": lambda theme: plot_bound_parts(parted, theme=theme).figure,
         "optimum_line": lambda theme: plot_optimum(line, theme=theme),
         "optimum_map": lambda theme: plot_optimum(plane, theme=theme),
