@@ -26,8 +26,8 @@ _ROUNDS = 6
 # What is left is summed up over the levels that were looked at, one at a part of the smallest, and so many more, up to
 # so many prior deviations.
 _LOWEST, _N_HIGHER, _MOST_STDS = 4.0, 5, 8.0
-# As long as the sum is off by more than this share, levels are added between those two by two where it is off the most,
-# and where it is by more than a quarter of that; for so many rounds.
+# As long as the sum is off by more than this share, a level is added between any two where it is off the most, or by more
+# than a quarter as much; for so many rounds.
 _COARSE, _SPLIT, _FINER_ROUNDS = 0.1, 0.25, 3
 # In prior deviations, or times a guess: so high nothing is left, and squares are finite.
 _HIGHEST = 1e100
