@@ -26,8 +26,8 @@ _ROUNDS = 6
 # What is left is summed up over the levels that were looked at, one at a part of the smallest, and so many more, up to
 # so many prior deviations.
 _LOWEST, _N_HIGHER, _MOST_STDS = 4.0, 5, 8.0
-# As long as the sum is off by more than this share, a level is added between any two where it is off the most, or by more
-# than a quarter as much; for so many rounds.
+# As long as the sum is off by more than this share, a level is added between any two where it is off the most, or by
+# more than a quarter as much; for so many rounds.
 _COARSE, _SPLIT, _FINER_ROUNDS = 0.1, 0.25, 3
 # In prior deviations, or times a guess: so high nothing is left, and squares are finite.
 _HIGHEST = 1e100
@@ -85,8 +85,8 @@ def count_left(
         decides: Returns whether it matters on which side of ε the bound is, asked only where that is not clear at
             once. Where it does not, a count that is as exact as one far from δ will do.
     """
-    # Many posteriors are asked about one level, ε, and counted three times at most. One is asked for the level, wherever
-    # it is, and twice.
+    # Many posteriors are asked about one level, ε, and counted three times at most. One is asked for the level,
+    # wherever it is, and twice.
     is_one = len(maxima) == 1
     log_risk = math.log(_COUNTING * delta / (2 if is_one else 3)) + log_share
     epsilon = min(epsilon, _HIGHEST * max(each.prior_std for each in maxima))
