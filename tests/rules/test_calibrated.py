@@ -183,6 +183,28 @@ def test_samples_are_asked_where_the_mode_says_that_too_much_is_left_unless_it_i
     assert far.model.n_samples == 1
 
 
+@pytest.mark.parametrize("best", [None, 0.5])
+def test_a_gap_that_only_matters_where_it_is_closed_is_the_same_there_and_nowhere_else_small(
+    best: float | None,
+) -> None:
+    optimizer = GPUCB(SQUARE, seed=0, best_possible=best)
+    optimizer.replace_history(noisy_bowl(33).history)
+    doubted = optimizer.snapshot().over_samples()
+    assert doubted is not None
+    assert (doubted.model.warp is None) == (best is None)
+    closed: list[bool] = []
+    for epsilon in (0.02, 0.04, 0.08, 0.16, 0.32):
+        whole, found = (counted_gap(doubted, 0.05, epsilon, if_closed=asked) for asked in (False, True))
+        closed.append(whole.bound < epsilon)
+        if closed[-1]:
+            assert (found.bound, found.left, found.mean) == (whole.bound, whole.left, whole.mean)
+        else:
+            assert found.bound >= epsilon
+            assert found.bound < math.inf or found.left > 0.05
+    assert closed == sorted(closed)
+    assert {True, False} == set(closed)
+
+
 def test_samples_are_asked_neither_before_nor_at_every_test() -> None:
     history = noisy_bowl(35).history
     ended: list[int] = []

@@ -1,7 +1,7 @@
 """The level above which no more than δ local maxima are expected, in the mean over posteriors: the counted bound."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -26,7 +26,7 @@ _ROUNDS = 6
 # What is left is summed up over the levels that were looked at, one at a part of the smallest, and so many more, up to
 # so many prior deviations.
 _LOWEST, _N_HIGHER, _MOST_STDS = 4.0, 5, 8.0
-# As long as the sum is off by more than this share, a level is added between any two where it is off the most, or by
+# As long as the sum seems off by more than this share, a level is added between any two where it is off the most, or by
 # more than a quarter as much; for so many rounds.
 _COARSE, _SPLIT, _FINER_ROUNDS = 0.1, 0.25, 3
 # In prior deviations, or times a guess: so high nothing is left, and squares are finite.
@@ -81,7 +81,7 @@ def count_left(
         gain: Returns what levels are to gain, both of shape (l,).
         guessed: Whether ε is a guess of the bound: then it need not be looked for.
         if_closed: Whether the bound only matters where it is below ε. Then no more posteriors are counted than tell
-            that more than δ is left above ε, and the bound is infinite.
+            that more than δ is left above ε, if it is: the bound is infinite, and what is left is no less than said.
         decides: Returns whether it matters on which side of ε the bound is, asked only where that is not clear at
             once. Where it does not, a count that is as exact as one far from δ will do.
     """
@@ -96,10 +96,10 @@ def count_left(
     n_replicates = _replicates(maxima, _NEAR if is_near and decides() else _FAR)
     most = _replicates(maxima, _NEAR) * _MORE ** (1 if is_one else 2)
     while True:
-        sampled, least = _places(maxima, levels, n_replicates, epsilon, delta if if_closed else math.inf)
-        if least > delta:
+        sampled, known, least = _places(maxima, levels, n_replicates, epsilon, delta if if_closed else math.inf)
+        if if_closed and least > delta:
             return Left(math.inf, least, 0.0, math.inf, 0.0, n_replicates * N_CHOSEN)
-        counts = _Counts(sampled)
+        counts = _Counts(sampled, {epsilon: known})
         bound = _level_with(partial(counts.upper, log_risk=log_risk), (1.0 - _COUNTING) * delta, levels[0])
         (above,), (error,), _ = mean_of_capped(counts.at(np.array([epsilon])))
         is_open = above <= delta and epsilon <= bound
@@ -115,22 +115,23 @@ def count_left(
 
 def _places(
     maxima: Sequence[ExpectedMaxima], levels: Sequence[float], n_replicates: int, epsilon: float, enough: float
-) -> tuple[list[SampledMaxima], float]:
+) -> tuple[list[SampledMaxima], Array, float]:
     """Return the places under each posterior, as long as no more than enough is left above ε by those before it.
 
     Returns:
-        The places, and how much is left at least; 0 where no amount is enough.
+        The places, the counts above ε there, shape (number of these, R), and how much is left by them, if nothing were
+        under the others.
     """
     sampled: list[SampledMaxima] = []
+    counts: list[Array] = []
     least = 0.0
     for each in maxima:
         sampled.append(each.sample(levels, n_replicates))
-        if enough < math.inf:
-            ((left,), _, _) = mean_of_capped(sampled[-1].counts(np.array([epsilon]))[None])
-            least += float(left) / len(maxima)
-            if least > enough:
-                break
-    return sampled, least
+        counts.append(sampled[-1].counts(np.array([epsilon]))[0])
+        least += float(mean_of_capped(counts[-1][None])[0]) / len(maxima)
+        if least > enough:
+            break
+    return sampled, np.array(counts), least
 
 
 class _Counts:
@@ -138,11 +139,12 @@ class _Counts:
 
     Args:
         sampled: The places under each posterior.
+        known: Replicates of the count under each posterior, shape (p, R), above levels at which it is known.
     """
 
-    def __init__(self, sampled: Sequence[SampledMaxima]) -> None:
+    def __init__(self, sampled: Sequence[SampledMaxima], known: Mapping[float, Array] | None = None) -> None:
         self._sampled = sampled
-        self._known: dict[float, Array] = {}
+        self._known: dict[float, Array] = dict(known or {})
 
     def at(self, levels: Array) -> Array:
         """Return replicates of the count under each posterior above levels of shape (l,), shape (p, l, R)."""

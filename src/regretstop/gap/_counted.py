@@ -80,7 +80,8 @@ def counted_gap(
         delta: δ. A hundredth of it is kept for the error of the count, and shared by all tests like 1/k(k+1).
         epsilon: ε in the objective's units, by which it is known how exact the count has to be, and what is left.
         incumbent: Index of the trial among the snapshot's points; by default the best one.
-        if_closed: Whether the gap only matters where it is below ε: otherwise it is infinite, at a part of the price.
+        if_closed: Whether the gap only matters where it is below ε: where more is left it may be infinite, at a part of
+            the price, and `left` the least that is left.
         decides: Returns whether it matters on which side of ε the gap is; asked only where that is not clear at once.
     """
     if incumbent is None:
