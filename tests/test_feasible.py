@@ -257,3 +257,20 @@ def test_a_history_that_changes_its_mind_is_read_again():
     assert optimizer.certificate(OptimalityGap(1e-9)).incumbent == 11
     optimizer.replace_history([replace(o, feasible=o.number < 6) for o in history])
     assert optimizer.certificate(OptimalityGap(1e-9)).incumbent == 5
+
+
+@pytest.mark.parametrize(("met", "violated"), [(-1.0, math.inf), (-math.inf, 1.0), (-math.inf, math.inf)])
+def test_an_infinite_constraint_is_one_that_is_far_from_met(met: float, violated: float) -> None:
+    """As many say it who only know whether a trial was allowed; then it is as if they had said -1 and 1."""
+    space = Space({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)})
+    searches = GPUCB(space, direction="minimize", seed=0), GPUCB(space, direction="minimize", seed=0)
+    for _ in range(16):
+        for optimizer, low, high in zip(searches, (-1.0, met), (1.0, violated), strict=True):
+            params = optimizer.ask(epsilon=0.05)
+            value = math.sin(6.0 * params["x"]) + 2.0 * (params["y"] - 0.6) ** 2  # least where it is not allowed
+            optimizer.tell(params, value, constraints=[high if params["x"] > 0.5 else low])
+    points, others = ([each.params for each in optimizer.history] for optimizer in searches)
+    assert points == others
+    seen = searches[1].certificate(UCBbr(0.05)).model
+    assert seen is not None
+    assert seen.n_constraints == 1

@@ -13,6 +13,7 @@ from regretstop import (
     GPUCB,
     Categorical,
     Certificate,
+    CostAware,
     Float,
     Int,
     Matern52,
@@ -492,3 +493,99 @@ def test_matched_asks_where_the_worst_sample_keeps_the_gap_open() -> None:
     assert gap is not None
     assert gap.open_point is not None
     assert asked == pytest.approx(gap.open_point, abs=1e-9)
+
+
+# ---- What others do with what they are given ---------------------------------------------------------------------
+
+
+def test_what_was_asked_is_recorded_although_the_objective_takes_it_apart() -> None:
+    def objective(params: dict[str, Any]) -> float:
+        return (params.pop("x") - 0.3) ** 2
+
+    space, rule = Space({"x": Float(0.0, 1.0)}), UCBbr(0.01)
+    found = minimize(objective, space, rule=rule, max_trials=30, seed=0)
+    kept = minimize(lambda p: (p["x"] - 0.3) ** 2, space, rule=rule, max_trials=30, seed=0)
+    assert found.history == kept.history
+    optimizer = GPUCB(space, seed=0)
+    params = optimizer.ask()
+    x = params.pop("x")
+    optimizer.tell({"x": x}, 1.0)
+    assert optimizer.history[0].span is not None  # it was known to be under way
+
+
+def test_rules_whose_functions_look_alike_are_asked_each_for_itself() -> None:
+    class Cost:
+        def __init__(self, each: float) -> None:
+            self.each = each
+
+        def __repr__(self) -> str:
+            return "Cost()"
+
+        def __call__(self, params: Any) -> float:
+            return self.each
+
+    optimizer = GPUCB(Space({"x": Float(0.0, 1.0)}), direction="minimize", seed=0)
+    for _ in range(8):
+        params = optimizer.ask()
+        optimizer.tell(params, (params["x"] - 0.3) ** 2)
+    for _ in range(2):
+        assert [optimizer.certificate(CostAware(1e-4, cost=Cost(c))).stop for c in (1e3, 1e-6)] == [True, False]
+        # A lambda is known by its address, which the next one may have.
+        assert [optimizer.certificate(CostAware(1e-4, cost=lambda _, c=c: c)).stop for c in (1e3, 1e-6)] == [
+            True,
+            False,
+        ]
+
+
+def test_what_is_told_after_a_history_of_others_has_a_number_of_its_own() -> None:
+    optimizer = GPUCB(Space({"x": Float(0.0, 1.0)}), seed=0)
+    optimizer.replace_history([Observation({"x": i / 9}, float(i), number, ended) for i, number, ended in
+                               [(0, 4, 20.0), (1, 9, 30.0), (2, 7, 10.0)]])  # fmt: skip
+    optimizer.tell({"x": 0.5}, 1.0)
+    optimizer.tell({"x": 0.6}, 1.0)
+    assert [(each.number, each.ended) for each in optimizer.history[3:]] == [(10, 30.0), (11, 30.0)]
+
+
+@pytest.mark.parametrize("far", [1e7, 1e160, -1e300])
+def test_a_point_that_is_told_from_far_away_ends_no_search(far: float) -> None:
+    optimizer = GPUCB(Space({"x": Float(0.0, 1.0)}), seed=0)
+    for i, value in enumerate([0.1, 0.4, 0.2, 0.9, 0.3, 0.5, 0.45, 0.7]):
+        optimizer.tell({"x": i / 7}, value)
+    optimizer.tell({"x": far}, 0.6)
+    assert math.isfinite(optimizer.certificate(UCBbr(0.1)).bound)
+    assert 0.0 <= optimizer.ask()["x"] <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: GPUCB(MIXED).tell({}, 1.0, feasible="no"), "feasible must be True or False, got 'no'"),
+        (lambda: GPUCB(MIXED).tell({}, 1.0, constraints=0.5), "constraints must be a sequence of numbers, got 0.5"),
+        (lambda: GPUCB(MIXED).certificate(None), "rule must be a stopping rule .*, got None"),
+        (lambda: GPUCB(MIXED).certificate(UCBbr), "rule must be a stopping rule .*, got <class"),
+        (lambda: minimize(sum, MIXED, rule=None, max_trials=3), "rule must be a stopping rule .*, got None"),
+        (
+            lambda: minimize(sum, MIXED, rule=UCBbr(0.1), max_trials=3, direction="maximize"),
+            "direction must be left out of minimize, got 'maximize'",
+        ),
+        (lambda: Float(1e-3, 1.0, log="no"), "log must be True or False, got 'no'"),
+        (lambda: Int(1, 9, log=1), "log must be True or False, got 1"),
+        (lambda: Categorical(3), "choices must be a collection of values, got choices=3"),
+        (lambda: Space([Float(0.0, 1.0)]), "parameters must map names to Float, Int or Categorical"),
+        (lambda: Matern52(lengthscales=0.3), "lengthscales must be a sequence of numbers, got 0.3"),
+        (lambda: GaussianProcess(kernel="matern"), "kernel must be a kernel such as .*, got 'matern'"),
+        (lambda: GaussianProcess(kernel=Matern52), "kernel must be a kernel such as .*, got <class"),
+        (lambda: GaussianProcess(model_check="no"), "model_check must be True or False, got 'no'"),
+        (lambda: UCBbr(0.1, a=1.0, b=1.0, side=None), "side must be positive and finite, got None"),
+        (lambda: UCBbr(0.1, a="1", b=1.0), "a must be positive and finite, got '1'"),
+        (lambda: UCBbr(10**400), "epsilon must be a positive number, got 1000"),
+        (lambda: UCBbr(0.1, delta=10**400), r"delta must be a number in \(0, 1\), got 1000"),
+        (
+            lambda: GaussianProcess(noise_std=10**400),
+            "noise_std must be 'learned' or a finite number of at least 0, got",
+        ),
+    ],
+)
+def test_what_is_of_no_use_is_named(make: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=f"^{words}"):
+        make()

@@ -4,9 +4,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
-from regretstop import GPUCB, Every, Observation, OptimalityGap, Replay, Rule, Snapshot, minimize, replay
+from regretstop import GPUCB, Deadline, Every, Observation, OptimalityGap, Replay, Rule, Snapshot, minimize, replay
 from regretstop.certificate import Certificate
 from tests.histories import FINITE, SPACES, random_history
 
@@ -85,3 +86,23 @@ def test_wrong_use_is_named() -> None:
         replayed(observed([1.0, 2.0, 3.0]), seconds=[1.0, 2.0])
     with pytest.raises(ValueError, match="direction must be 'maximize' or 'minimize', got 'up'"):
         replayed(observed([1.0]), direction="up")
+
+
+def test_of_a_stop_without_a_value_nothing_is_said_to_be_found_later() -> None:
+    values = [math.nan] * 6 + [1.0] * 4
+    found = replay(
+        [Observation({"x": i / 9}, value, i, span=(i, i + 1.0)) for i, value in enumerate(values)],
+        SPACES["a line"],
+        rule=Deadline(3.0),
+        direction="minimize",
+    )
+    assert found.stop is not None
+    assert found.found_later is None
+
+
+def test_durations_may_be_an_array() -> None:
+    history = observed([float(i) for i in range(4)])
+    found = replay(history, SPACES["a line"], rule=AfterFive(1.0), direction="minimize", seconds=np.arange(4.0))
+    assert found.seconds == (0.0, 1.0, 2.0, 3.0)
+    with pytest.raises(ValueError, match=r"^rule must be a stopping rule"):
+        replay(history, SPACES["a line"], rule=None, direction="minimize")  # pyright: ignore[reportArgumentType]

@@ -26,7 +26,8 @@ def csv_search(
 
     Args:
         path: The file; its first row has the names.
-        value: The column of the objective. An empty field is a trial that failed.
+        value: The column of the objective. An empty field is a trial that failed. A row in which a parameter's field is
+            empty, or no finite number among numbers, is left out.
         direction: "minimize" or "maximize".
         ranges: Declared ranges.
         best_possible: The best value that the objective could ever have; None where it is not known.
@@ -48,15 +49,23 @@ def csv_search(
         raise ValueError(f"{str(path)!r} has no rows")
     named = {column: _name(column) for column in columns if _name(column) is not None}
     names = named or {c: c for c in columns if c not in (value, *_SECONDS, _START, _END, _STATE)}
-    typed = {column: _typed([row[column] or "" for row in rows]) for column in names}
-    params = [{str(names[column]): typed[column][i] for column in names} for i in range(len(rows))]
+    values = [_value(row, value) for row in rows]
+    typed = {str(name): _typed([row[column] or "" for row in rows], values) for column, name in names.items()}
+    params = [{name: each[i] for name, each in typed.items() if each[i] is not None} for i in range(len(rows))]
     space, notes = space_of(params, ranges)
-    observations = [Observation(p, _value(row, value), i) for i, (p, row) in enumerate(zip(params, rows, strict=True))]
-    n_valued = sum(o.value is not None and math.isfinite(o.value) for o in observations)
+    observations = [Observation(p, v, i) for i, (p, v) in enumerate(zip(params, values, strict=True))]
+    n_valued = sum(map(_is_finite, values))
     if not n_valued:
         raise ValueError(f"no row of {str(path)!r} has a number as {value!r}")
     if n_valued < len(rows):
         notes.append(f"{len(rows) - n_valued} rows have no value, and are left out")
+    lacking = [name for name in space.names if any(_is_finite(o.value) and name not in o.params for o in observations)]
+    if lacking:
+        whole = sum(_is_finite(o.value) and all(name in o.params for name in space.names) for o in observations)
+        which = f"rows with a value lack {', '.join(map(repr, lacking))}"
+        if not whole:
+            raise ValueError(f"all {which}, and a file does not tell on what a parameter depends: give the storage")
+        notes.append(f"{n_valued - whole} {which}, and are left out")
     seconds = [_duration(row) for row in rows]
 
     def run(rule: Rule, after_stop: Schedule, progress: Progress) -> Replay:
@@ -80,14 +89,25 @@ def _name(column: str) -> str | None:
     return found[0] if found else None
 
 
-def _typed(texts: Sequence[str]) -> list[Any]:
-    """Return a column's values: integers if all are, else numbers if all are, else the texts."""
+def _typed(texts: Sequence[str], values: Sequence[float | None]) -> list[Any]:
+    """Return a column's values: integers if all are, else numbers if all are, else the texts; None where there is none.
+
+    Among numbers an empty field is none. Among texts it may be Python's None, as data frames write it: it is none where
+    only rows without a value of the objective have it.
+    """
+    texts = ["" if text.strip().lower() == "nan" else text for text in texts]
     for kind in (int, float):
         try:
-            return [kind(text) for text in texts]
+            numbers = [kind(text) if text else None for text in texts]
         except ValueError:
             continue
-    return list(texts)
+        return [None if number is None or not math.isfinite(number) else number for number in numbers]
+    is_choice = any(not text and _is_finite(value) for text, value in zip(texts, values, strict=True))
+    return list(texts) if is_choice else [text or None for text in texts]
+
+
+def _is_finite(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)
 
 
 def _value(row: Mapping[str, str], column: str) -> float | None:
@@ -96,7 +116,7 @@ def _value(row: Mapping[str, str], column: str) -> float | None:
     if state == _PRUNED:
         return None
     try:
-        return float(row[column]) if state == _COMPLETE else math.nan
+        return float(row[column] or math.nan) if state == _COMPLETE else math.nan
     except ValueError:
         return math.nan
 

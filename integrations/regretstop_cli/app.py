@@ -140,6 +140,8 @@ def _check_writable(path: Path | None) -> None:
     """Raise before any work is done for nothing."""
     if path is not None and not path.resolve().parent.is_dir():
         raise ValueError(f"{str(path)!r} cannot be written: there is no such directory")
+    if path is not None and path.is_dir():
+        raise ValueError(f"{str(path)!r} cannot be written: it is a directory")
 
 
 def _with_progress(words: str, total: int, run: Callable[[Callable[[int], None]], Any]) -> Any:

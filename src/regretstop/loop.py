@@ -10,7 +10,7 @@ from regretstop.checks import check_at_least
 from regretstop.history import Observation
 from regretstop.model import Surrogate
 from regretstop.optimizer import GPUCB, Direction
-from regretstop.rules import Rule, resolve_rule
+from regretstop.rules import Rule, check_rule, resolve_rule
 from regretstop.schedule import Schedule
 from regretstop.spaces import Space
 from regretstop.statement import Forecast, forecast
@@ -67,15 +67,20 @@ def minimize(
         The result; `result.certificate` says whether and why it stopped.
 
     Raises:
-        ValueError: If max_trials is below 1, no evaluation gave a finite value, or one is better than best_possible.
+        ValueError: If max_trials is below 1, the rule is none, a direction is given,
+            no evaluation gave a finite value, or one is better than best_possible.
     """
     check_at_least("max_trials", max_trials, 1)
-    rule = resolve_rule(None, None, rule)
+    rule = resolve_rule(None, None, check_rule(rule))
+    if "direction" in options:
+        raise ValueError(
+            f"direction must be left out of minimize, got {options['direction']!r}: minimise -f, or ask and tell GPUCB"
+        )
     optimizer = GPUCB(space, direction="minimize", seed=seed, **options)
     certificates: list[Certificate] = []
     for _ in range(max_trials):
         params = optimizer.ask(epsilon=rule.regret_epsilon)
-        optimizer.tell(params, f(params))
+        optimizer.tell(params, f(dict(params)))  # which f may take apart
         certificates.append(optimizer.certificate(rule))
         if callback is not None:
             callback(optimizer.history[-1], certificates[-1])
@@ -135,10 +140,11 @@ class Replay:
 
     @property
     def found_later(self) -> float | None:
-        """By how much the best feasible value of all is better than the one at the stop, ≥ 0; None without a stop."""
+        """By how much the best feasible value of all is better than that at the stop, ≥ 0; None where there is none."""
         if self.stop is None:
             return None
-        return self._best(len(self.observations)) - self._best(self.stop)
+        found = self._best(self.stop)
+        return self._best(len(self.observations)) - found if math.isfinite(found) else None
 
     def _best(self, n: int) -> float:
         sign = 1.0 if self.direction == "maximize" else -1.0
@@ -181,9 +187,10 @@ def replay(
             (0 unless it is given).
 
     Raises:
-        ValueError: If the direction is neither, or there are not as many durations as observations.
+        ValueError: If the rule is none, the direction is neither, or there are not as many durations as observations.
     """
-    if seconds and len(seconds) != len(observations):
+    rule = check_rule(rule)
+    if len(seconds) not in (0, len(observations)):
         raise ValueError(
             f"seconds must have one number for each of {len(observations)} observations, got {len(seconds)}"
         )
@@ -202,5 +209,5 @@ def replay(
             stop = n
         if progress is not None:
             progress(n)
-    durations = tuple(seconds[i] for i in order) if seconds else ()
+    durations = tuple(float(seconds[i]) for i in order) if len(seconds) else ()
     return Replay(tuple(ended), tuple(certificates), direction, optimizer, durations, own_points)

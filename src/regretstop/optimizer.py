@@ -1,7 +1,7 @@
 """GP-UCB by ask and tell, with a certificate at any moment."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -9,11 +9,11 @@ import numpy as np
 
 from regretstop.array import Array
 from regretstop.certificate import Certificate
-from regretstop.checks import as_float, check_between
+from regretstop.checks import as_float, check_between, check_flag
 from regretstop.history import EncodedHistory, History, Observation
 from regretstop.model import Drawable, GaussianProcess, LogWarp, Surrogate, constraints_of
 from regretstop.propose import best_again, check_search, initial_point, next_point
-from regretstop.rules import Rule, certify
+from regretstop.rules import Rule, certify, check_rule
 from regretstop.schedule import EVERY_OBSERVATION, Due, Schedule
 from regretstop.search import NOTHING, SearchModel, Visited, exceeding_point, has_repeats, repeats_agree
 from regretstop.snapshot import Beta, Setting, Snapshot, fewest_observations
@@ -94,8 +94,8 @@ class GPUCB:
         self._n_estimated: int | None = None
         self._history = History(space, sign, ceiling)
         self._model: tuple[EncodedHistory, SearchModel] | None = None
-        # The last test of each rule, by its repr.
-        self._tests: dict[str, tuple[EncodedHistory, Certificate]] = {}
+        # The last test of each rule, by its repr; rules with a function that look alike need not be equal.
+        self._tests: dict[str, tuple[Rule, EncodedHistory, Certificate]] = {}
 
     @property
     def direction(self) -> Direction:
@@ -144,7 +144,7 @@ class GPUCB:
             unvalued = np.vstack([pending, pruned])
             point = self._next_point(data, failed, unvalued, visited, exceedance) if again is None else again
         params = self.space.decode(point)
-        self._history.begin(params)
+        self._history.begin(dict(params))  # who asked may take it apart
         return params
 
     def tell(
@@ -167,9 +167,13 @@ class GPUCB:
                 modelled: points that are feasible are preferred, and what is surely infeasible leaves the bound.
 
         Raises:
-            ValueError: If the value is neither None nor a number, or a constraint is no number or NaN.
+            ValueError: If the value is neither None nor a number, a constraint is no number or NaN, or feasible is
+                neither True nor False.
         """
         number = None if value is None else as_float("value", value)
+        check_flag("feasible", feasible)
+        if constraints is not None and not isinstance(constraints, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(f"constraints must be a sequence of numbers, got {constraints!r}")
         known = None if constraints is None else tuple(as_float("constraints", each) for each in constraints)
         if known is not None and any(map(math.isnan, known)):
             raise ValueError(f"constraints must not be NaN, got {known!r}")
@@ -191,7 +195,11 @@ class GPUCB:
 
         That is the last test due by the rule's schedule; until the next one it comes back as it was, for nothing. A
         rule without a bound looks at every evaluation; when it stops, what the model says stands beside it.
+
+        Raises:
+            ValueError: If it is no rule, or a value is better than the best possible one.
         """
+        check_rule(rule)
         data = self._history.encoded
         return certify(
             rule,
@@ -206,8 +214,8 @@ class GPUCB:
         """Return the last test of a single rule that is due by its schedule."""
         data, due = self._due(rule.schedule)
         known = self._tests.get(repr(rule))
-        if known is not None and known[0].fits_as(data):
-            return replace(known[1], data=replace(known[1].data, n_excluded=data.n_excluded))
+        if known is not None and known[0] == rule and known[1].fits_as(data):
+            return replace(known[2], data=replace(known[2].data, n_excluded=data.n_excluded))
         try:
             certificate = rule.assess(self._snapshot(rule.schedule, data, due))
         except np.linalg.LinAlgError as error:  # what rounding leaves undecided is no bound
@@ -218,7 +226,7 @@ class GPUCB:
                 guarantee=self._surrogate.guarantee,
             )
         if due.test:
-            self._tests[repr(rule)] = data, certificate
+            self._tests[repr(rule)] = rule, data, certificate
         return certificate
 
     def snapshot(self, schedule: Schedule = EVERY_OBSERVATION) -> Snapshot:

@@ -54,6 +54,26 @@ def test_without_noise_the_ceiling_is_arithmetic_from_the_first_value(rule: Rule
     assert Certificate.from_dict(certificate.to_dict()) == certificate
 
 
+@pytest.mark.parametrize(
+    ("value", "n", "stops"), [(1.0, 10, True), (0.95, 10, True), (1.0, 9, False), (0.85, 10, False)]
+)
+def test_equal_values_at_the_ceiling_end_a_search_without_a_proof(value: float, n: int, stops: bool) -> None:
+    """Noise that nobody declared may hide in them, but an easy task must not run on for ever."""
+    optimizer = GPUCB(LINE, seed=0, best_possible=1.0)
+    for _ in range(n):
+        optimizer.tell(optimizer.ask(), value)
+    certificate = optimizer.certificate(UCBbr(0.1))
+    assert certificate.stop == stops
+    assert certificate.bound == (pytest.approx(1.0 - value) if stops else math.inf)
+    if stops:
+        assert certificate.guarantee == "heuristic"
+        assert certificate.reason.startswith("all 10 values are equal, and at most")
+        assert certificate.optimality_gap == math.inf
+        assert Certificate.from_dict(certificate.to_dict()) == certificate
+    optimizer.tell(optimizer.ask(), 0.3)
+    assert optimizer.certificate(UCBbr(0.1)).guarantee == "model"
+
+
 def test_of_a_loss_it_is_a_floor() -> None:
     optimizer = GPUCB(LINE, direction="minimize", seed=0, surrogate=GaussianProcess(noise_std=0.0), best_possible=0.0)
     optimizer.tell({"x": 0.5}, 0.05)

@@ -152,7 +152,7 @@ class Theorem:
 
     def bound(self, posterior_std: float, sqrt_beta: float) -> RegretBound:
         """Return the bound for a query of this deviation that maximises μ + √β σ."""
-        std_floor = self.noise_std / math.sqrt(self.t + self.noise_std**2)  # paper, Lemma B.4
+        std_floor = self.noise_std / math.hypot(math.sqrt(self.t), self.noise_std)  # paper, Lemma B.4
         # A deviation below the floor by more than rounding belongs to a GP with other noise: then nothing is proved.
         is_void = posterior_std < std_floor * (1.0 - _ROUNDED)
         posterior_std = max(posterior_std, std_floor)

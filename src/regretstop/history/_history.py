@@ -33,6 +33,8 @@ class History:
         self._encoded: EncodedHistory | None = None
         self._pending: list[tuple[Mapping[str, Any], float | None]] = []
         self._observations: list[Observation] = []
+        # The number of the next evaluation, and when the last one ended: no earlier than any of a framework's.
+        self._next_number, self._ended = 0, 0.0
 
     @property
     def observations(self) -> tuple[Observation, ...]:
@@ -89,11 +91,10 @@ class History:
                 del self._pending[i]
                 span = None if started is None else (started, time.time())
                 break
-        ended = self._observations[-1].ended if self._observations else 0.0
-        number = len(self._observations)
         self._observations.append(
-            Observation(params, value, number, ended, span, feasible=feasible, constraints=constraints)
+            Observation(params, value, self._next_number, self._ended, span, feasible=feasible, constraints=constraints)
         )
+        self._next_number += 1
         self._encoded = None
 
     def replace(self, observations: Sequence[Observation], pending: Sequence[Mapping[str, Any]]) -> None:
@@ -107,6 +108,8 @@ class History:
         if len(taken) != len(known) or n_common(known, taken) < len(known):
             self._observations = taken
             self._encoded = None
+            self._next_number = 1 + max((each.number for each in taken), default=-1)
+            self._ended = max((each.ended for each in taken), default=0.0)
         self._pending = [(params, None) for params in pending]
 
     def failed_points(self) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regretstop.array import Array
-from regretstop.checks import check_at_least, check_between, check_number_or
+from regretstop.checks import check_at_least, check_between, check_flag, check_number_or
 from regretstop.model._choose_warp import choose_warp, warp_checkpoint
 from regretstop.model._hyperparameters import MOST_NOISE, HyperparameterEstimator, TrainingData
 from regretstop.model._kernels import Embedding, Kernel, Matern52
@@ -61,7 +61,10 @@ class GaussianProcess:
         model_check: bool = True,
     ) -> None:
         kernel = Matern52() if kernel is None else kernel
+        if not isinstance(kernel, Kernel):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(f"kernel must be a kernel such as Matern52(), got {kernel!r}")
         check_treatment(kernel, noise_std, hyperparameters)
+        check_flag("model_check", model_check)
         check_between("mean", mean, -math.inf)
         check_at_least("n_samples", n_samples, 1)
         self._kernel = kernel

@@ -10,7 +10,7 @@ so the kernel stays positive definite and does not depend on the order of the ca
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -47,9 +47,11 @@ class Kernel(ABC):
     def __post_init__(self) -> None:
         """Check the numbers, and store the lengthscales as a tuple so that kernels can be compared."""
         if self.lengthscales is not None:
-            object.__setattr__(self, "lengthscales", tuple(float(v) for v in self.lengthscales))
+            if not isinstance(self.lengthscales, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise ValueError(f"lengthscales must be a sequence of numbers, got {self.lengthscales!r}")
             for value in self.lengthscales:
                 check_positive("lengthscales", value)
+            object.__setattr__(self, "lengthscales", tuple(float(v) for v in self.lengthscales))
         if self.outputscale is not None:
             check_positive("outputscale", self.outputscale)
 

@@ -13,7 +13,8 @@ def constraints_of(points: Array, values: Array, categories: NDArray[np.intp]) -
 
     Args:
         points: Encoded points, shape (n, d).
-        values: Values of the constraints, each met where it is at most 0, shape (n, k); not finite where unknown.
+        values: Values of the constraints, each met where it is at most 0, shape (n, k); NaN where unknown.
+            Infinite ones are taken for values beyond the others by as much as these differ.
         categories: Number of categories per axis of the space, 0 for a numeric axis; shape (d,).
     """
     models = [_modelled(points, each, categories) for each in values.T]
@@ -21,8 +22,8 @@ def constraints_of(points: Array, values: Array, categories: NDArray[np.intp]) -
 
 
 def _modelled(points: Array, values: Array, categories: NDArray[np.intp]) -> Constraint | None:
-    known = np.isfinite(values)
-    points, values = points[known], values[known]
+    known = ~np.isnan(values)
+    points, values = points[known], _limited(values[known])
     surrogate = GaussianProcess()
     if not np.any(values > 0.0) or len(values) <= surrogate.n_estimated(categories):
         return None
@@ -31,3 +32,10 @@ def _modelled(points: Array, values: Array, categories: NDArray[np.intp]) -> Con
     if not fit.data.has_spread or not isinstance(posterior, Drawable):
         return None
     return Constraint(posterior, -fit.data.offset / fit.data.scale)
+
+
+def _limited(values: Array) -> Array:
+    finite = np.append(values[np.isfinite(values)], 0.0)  # at which the constraint is just met
+    low, high = float(np.min(finite)), float(np.max(finite))
+    size = (high - low) or 1.0
+    return np.clip(values, low - size, high + size)

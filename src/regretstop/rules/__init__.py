@@ -8,7 +8,7 @@ from regretstop.rules._base import Rule
 from regretstop.rules._certify import certify
 from regretstop.rules._combined import AllOf, AnyOf
 from regretstop.rules._cost_aware import CostAware
-from regretstop.rules._default import resolve_rule
+from regretstop.rules._default import check_rule, resolve_rule
 from regretstop.rules._delta_cb import DeltaCB
 from regretstop.rules._delta_es import DeltaES
 from regretstop.rules._estimate import Estimate
@@ -41,6 +41,7 @@ __all__ = [
     "Target",
     "UCBbr",
     "certify",
+    "check_rule",
     "probability_left",
     "resolve_rule",
     "standard_error",

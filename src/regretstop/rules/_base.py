@@ -6,14 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
 from regretstop.certificate import Certificate
 from regretstop.checks import check_between
 from regretstop.gap import CountedGap, Gap
 from regretstop.history import Observation
-from regretstop.rules._ceiling import under_ceiling
 from regretstop.rules._estimate import Estimate
+from regretstop.rules._known import known_from_values
 from regretstop.rules._made import certificate_of
 from regretstop.rules._remaining import FromPaths
 from regretstop.rules._standard_error import STANDARD_ERROR, Epsilon
@@ -25,7 +23,6 @@ from regretstop.statement import (
     DataSeen,
     GapClaim,
     Guarantee,
-    MaximumBy,
     Measure,
     Noise,
     ProbabilityLeft,
@@ -171,7 +168,7 @@ class Rule(ABC):
     def assess(self, snapshot: Snapshot) -> Certificate:
         """Return the certificate for the data and the model in the snapshot."""
         if self.bounds_regret:
-            known = self._known(snapshot)
+            known = known_from_values(snapshot, self.tolerance, lambda reason: self._obstructed(snapshot, reason))
             if known is not None:
                 return known
         obstacle = self.obstacle(snapshot)
@@ -225,38 +222,6 @@ class Rule(ABC):
             guarantee=snapshot.model.guarantee,
         )
         return replace(nothing, data=replace(nothing.data, n_infeasible=snapshot.data.n_infeasible))
-
-    def _known(self, snapshot: Snapshot) -> Certificate | None:
-        """Return the certificate where noise-free values alone say enough, without a model or a risk; else None."""
-        data = snapshot.data
-        if data.optimum is not None:
-            return self._exact(snapshot, data.optimum, 0.0, "every point of the space was evaluated, without noise")
-        if not data.is_exact or not len(data.values):
-            return None
-        best = int(np.argmax(data.sign * data.values))
-        bound = max(data.ceiling - data.sign * float(data.values[best]), 0.0)
-        if bound >= self.tolerance:
-            return None
-        return self._exact(snapshot, best, bound, under_ceiling(bound, self.tolerance), "declared")
-
-    def _exact(
-        self, snapshot: Snapshot, trial: int, bound: float, reason: str, how: MaximumBy = "evaluated"
-    ) -> Certificate:
-        number = int(snapshot.data.numbers[trial])
-        nothing = self._obstructed(snapshot, reason)
-        return replace(
-            nothing,
-            claim=replace(
-                nothing.claim,
-                bound=bound,
-                guarantee="theorem",
-                incumbent=number,
-                incumbent_value=float(snapshot.data.values[trial]),
-                maximum=how,
-            ),
-            gap=GapClaim(bound=bound, guarantee="theorem", incumbent=number),
-            noise=Noise(noise_std=0.0),
-        )
 
     def _difference(self, snapshot: Snapshot) -> float:
         """Return a difference of values that matters: ε, or about how much they vary where ε is a price."""

@@ -21,11 +21,21 @@ def resolve_rule(epsilon: Any, delta: Any, rule: Any, *, has_scores: bool = Fals
     """
     if rule is None:
         rule = UCBbr(epsilon=epsilon, delta=delta)
-    if not isinstance(rule, Rule):
-        raise ValueError(f"rule must be a stopping rule such as UCBbr(epsilon=0.01), got {rule!r}")
+    check_rule(rule)
     if not has_scores and any(leaf.epsilon == STANDARD_ERROR for leaf in rule.leaves):
         raise ValueError(
             f"epsilon must be a positive number here, got {STANDARD_ERROR!r}: only trials of Optuna report the scores "
             "that it is made of"
         )
+    return rule
+
+
+def check_rule(rule: Any) -> Rule:
+    """Return the rule.
+
+    Raises:
+        ValueError: If it is none.
+    """
+    if not isinstance(rule, Rule):
+        raise ValueError(f"rule must be a stopping rule such as UCBbr(epsilon=0.01), got {rule!r}")
     return rule

@@ -9,6 +9,7 @@ import numpy as np
 
 from regretstop.bound import RiskLedger, ledger_for
 from regretstop.certificate import Certificate
+from regretstop.checks import check_flag
 from regretstop.gap import CountedGap, Gap, best_trial, counted_gap, gap_beside
 from regretstop.model import FEWEST_SAMPLED
 from regretstop.prose import rounded, rounded_up
@@ -49,8 +50,7 @@ class LedgerRule(Rule):
     def __post_init__(self) -> None:
         """Check the arguments."""
         super().__post_init__()
-        if not isinstance(self.simultaneous, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ValueError(f"simultaneous must be True or False, got {self.simultaneous!r}")
+        check_flag("simultaneous", self.simultaneous)
 
     def _counted(self, snapshot: Snapshot) -> Certificate:
         """Return the certificate of the counted gap: docs/theory.md, What is left, counted."""

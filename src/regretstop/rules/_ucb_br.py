@@ -73,7 +73,8 @@ class UCBbr(LedgerRule):
         check_between("n_L", self.n_L, 1)
         if (self.a is None) != (self.b is None):
             raise ValueError(f"a and b go together, got a={self.a!r} and b={self.b!r}")
-        for name, value in (("a", self.a), ("b", self.b), ("side", self.side)):
+        check_positive("side", self.side)
+        for name, value in (("a", self.a), ("b", self.b)):
             if value is not None:
                 check_positive(name, value)
         if self.a is not None and self.a <= self.delta:

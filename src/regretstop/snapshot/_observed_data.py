@@ -43,6 +43,7 @@ class ObservedData:
             space was evaluated, and the noise is declared to be 0. None if none is known.
         ceiling: The best value that the objective could ever have, in its units and maximised; ∞ if none is declared.
         is_exact: Whether the noise is declared to be 0.
+        is_equal: Whether all fitted values are equal, up to rounding.
         last: The last observation; None where nothing is fitted.
         plateau: The worst values where they look like a penalty; None where they do not.
         observations: All evaluations that ended, also those that are not fitted.
@@ -60,6 +61,7 @@ class ObservedData:
     optimum: int | None = None
     ceiling: float = math.inf
     is_exact: bool = False
+    is_equal: bool = False
     last: LastObservation | None = None
     plateau: Plateau | None = None
     observations: tuple[Observation, ...] = ()

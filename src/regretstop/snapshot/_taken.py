@@ -85,6 +85,7 @@ class Setting:
                 optimum=self._optimum(data, candidates, fit),
                 ceiling=self.ceiling,
                 is_exact=bool(n) and math.isfinite(self.ceiling) and not fit(data).has_noise,
+                is_equal=model is not None and not model.fit.data.has_spread,
                 last=last,
                 plateau=None if plateau is None else replace(plateau, value=self.sign * plateau.value),
                 observations=observations,

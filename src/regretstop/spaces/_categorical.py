@@ -23,7 +23,7 @@ class Categorical:
     choices: tuple[Any, ...]
 
     def __init__(self, choices: Iterable[Any]) -> None:
-        if isinstance(choices, str | bytes):
+        if isinstance(choices, str | bytes) or not isinstance(choices, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ValueError(f"choices must be a collection of values, got choices={choices!r}")
         distinct: list[Any] = []
         for choice in choices:

@@ -16,6 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
+from regretstop.checks import check_flag
 from regretstop.spaces._log_axis import log_cell, log_centre
 from regretstop.spaces._numbers import LARGEST, to_finite_float, to_float, to_integer, to_number
 
@@ -48,6 +49,7 @@ class Float:
     step: float | None = None
 
     def __post_init__(self) -> None:
+        check_flag("log", self.log)
         _set_bounds(self, to_finite_float("low", self.low), to_finite_float("high", self.high))
         if not math.isfinite(self.high - self.low):
             raise ValueError(f"high - low must not overflow, got low={self.low!r}, high={self.high!r}")
@@ -161,6 +163,7 @@ class Int:
     step: int = 1
 
     def __post_init__(self) -> None:
+        check_flag("log", self.log)
         _set_bounds(self, to_integer("low", self.low), to_integer("high", self.high))
         object.__setattr__(self, "step", to_integer("step", self.step))
         if self.step < 1:

@@ -15,6 +15,8 @@ from regretstop.spaces._conditions import Conditions, Parameter, When, index_of
 
 # Coordinates that are closer differ by rounding.
 SAME_POINT = 1e-9
+# Farther away nothing is nearer to the space, and squares of lengthscales' multiples stay finite.
+_FAR = 1e6
 
 
 class Space(Mapping[str, Parameter]):
@@ -73,6 +75,8 @@ class Space(Mapping[str, Parameter]):
     deciding: NDArray[np.bool_]
 
     def __init__(self, parameters: Mapping[str, Parameter], when: When | None = None) -> None:
+        if not isinstance(parameters, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(f"parameters must map names to Float, Int or Categorical, got parameters={parameters!r}")
         self._parameters: dict[str, Parameter] = dict(parameters)
         if not self._parameters:
             raise ValueError(f"parameters must not be empty, got parameters={parameters!r}")
@@ -109,7 +113,7 @@ class Space(Mapping[str, Parameter]):
     def encode(self, params: Mapping[str, Any]) -> NDArray[np.float64]:
         """Return the coordinates of a point.
 
-        Numeric values need not be valid: one outside its range gets a coordinate outside [0, 1],
+        Numeric values need not be valid: one outside its range gets a coordinate outside [0, 1], at most a million,
         one between two grid points a coordinate between theirs. Unknown names are ignored, and so
         are missing fixed parameters, and inactive ones, whatever their values: the objective did not look at them.
 
@@ -137,7 +141,7 @@ class Space(Mapping[str, Parameter]):
                 raise ValueError(f"parameter {name!r} cannot be {params[name]!r}: {error}") from error
             if not math.isfinite(u):
                 raise ValueError(f"parameter {name!r} cannot be {params[name]!r}: it is too large")
-            point[j] = u
+            point[j] = min(max(u, -_FAR), _FAR)
         for name, parameter in self._parameters.items():
             is_fixed = name not in self._free and name in active
             if is_fixed and name in params and not parameter.contains(params[name]):

@@ -227,6 +227,46 @@ def test_a_frame_of_optuna_has_states(tmp_path: Path) -> None:
     assert found.seconds == (60.5,) * 8
 
 
+def test_a_field_that_is_empty_is_a_parameter_that_a_trial_lacks(tmp_path: Path) -> None:
+    """One that failed before it had them, as data frames write it, makes no text of the other numbers."""
+    rows: list[dict[str, Any]] = [{"x": i / 10, "n": i % 3, "kind": "ab"[i % 2], "value": i} for i in range(12)]
+    rows[4] = {"x": "", "n": "", "kind": "", "value": ""}
+    rows[7]["n"] = ""
+    rows[8]["n"] = "nan"
+    path = written(tmp_path / "t.csv", rows)
+    search = open_search(str(path), None, value=None, direction="maximize", ranges=["x=0:2"])
+    found = search.replay(RULE, Every(), lambda n: None)
+    assert repr(found.optimizer.space) == (
+        "Space({'x': Float(low=0.0, high=2.0, log=False, step=None), 'n': Int(low=0, high=2, log=False, step=1), "
+        "'kind': Categorical(choices=('a', 'b'))})"
+    )
+    assert found.certificates[-1].n_excluded == 3
+    assert "1 rows have no value, and are left out" in search.notes
+    assert "2 rows with a value lack 'n', and are left out" in search.notes
+
+
+def test_an_empty_choice_of_a_trial_with_a_value_is_a_choice(tmp_path: Path) -> None:
+    """A data frame writes None so."""
+    rows = [{"x": i, "kind": ["sqrt", ""][i % 2], "value": i} for i in range(6)]
+    search = open_search(
+        str(written(tmp_path / "t.csv", rows)), None, value=None, direction="maximize", ranges=["x=0:9"]
+    )
+    assert search.replay(RULE, Every(), lambda n: None).optimizer.space["kind"].contains("")
+
+
+def test_a_row_that_was_cut_off_has_no_value(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("x,y,value\n" + "".join(f"{i / 9},{i % 3},{i}\n" for i in range(9)) + "0.5,1\n")
+    search = open_search(str(tmp_path / "t.csv"), None, value=None, direction="maximize", ranges=[])
+    assert "1 rows have no value, and are left out" in search.notes
+
+
+def test_parameters_that_depend_on_each_other_are_not_guessed(tmp_path: Path) -> None:
+    rows = [{"c": "ab"[i % 2], "x": i if i % 2 else "", "y": "" if i % 2 else i, "value": i} for i in range(6)]
+    path = written(tmp_path / "t.csv", rows)
+    words = "all rows with a value lack 'y', 'x', and a file does not tell on what a parameter depends"
+    assert words in error_of("check", path, "--epsilon", "1", "--direction", "maximize")
+
+
 # ---- The report --------------------------------------------------------------------------------------------------
 
 
@@ -286,6 +326,7 @@ def test_a_plot_that_cannot_be_drawn_says_why(answer: Answer) -> None:
         (["{0}/study.db", "--epsilon", "1", "--delta", "2"], "delta must be a number in (0, 1), got 2.0"),
         (["{0}/study.db", "--epsilon", "1", "--value", "x"], "an Optuna study knows --value itself"),
         (["{0}/study.db", "--epsilon", "1", "--html", "{0}/no/r.html"], "there is no such directory"),
+        (["{0}/study.db", "--epsilon", "1", "--html", "{0}"], "cannot be written: it is a directory"),
         (["{0}", "--epsilon", "1"], "is no directory of a Ray Tune experiment"),
         (["{0}/text.txt", "--epsilon", "1"], "is neither an SQLite database nor a journal"),
         (["{0}/t.csv", "--epsilon", "1"], "--direction must be minimize or maximize"),
