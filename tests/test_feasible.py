@@ -14,6 +14,7 @@ from regretstop import (
     GPUCB,
     PRB,
     AcquisitionThreshold,
+    Categorical,
     Certificate,
     DeltaCB,
     Float,
@@ -274,3 +275,35 @@ def test_an_infinite_constraint_is_one_that_is_far_from_met(met: float, violated
     seen = searches[1].certificate(UCBbr(0.05)).model
     assert seen is not None
     assert seen.n_constraints == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_search_leaves_what_is_surely_forbidden(seed: int) -> None:
+    """However good the objective is there, and however little a step tells of how far allowed points are."""
+    space = Space({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)})
+    optimizer = GPUCB(space, direction="minimize", seed=seed)
+    for _ in range(40):
+        params = optimizer.ask(epsilon=0.02)
+        total = params["x"] + params["y"]
+        optimizer.tell(params, -total, constraints=[0.0 if total <= 1.0 else 1.0])
+    points = np.array([[each.params["x"], each.params["y"]] for each in optimizer.history])
+    assert len(np.unique(np.round(points, 2), axis=0)) > 34
+    feasible = [-each.value for each in optimizer.history if each.feasible and each.value is not None]
+    assert len(feasible) > 8
+    assert max(feasible) > 0.9
+
+
+def test_a_search_with_two_constraints_finds_their_edge() -> None:
+    space = Space({"m": Categorical(["a", "b"]), "x": Float(0.0, 1.0), "y": Float(0.0, 1.0)})
+    optimizer, rule = GPUCB(space, direction="minimize", seed=2), UCBbr(0.02)
+    for _ in range(60):
+        p = optimizer.ask(epsilon=0.02)
+        memory = 40.0 * (p["x"] - 0.4) if p["m"] == "a" else -10.0
+        latency = 0.02 * (p["y"] - 0.5) if p["m"] == "b" else -0.01
+        optimizer.tell(p, -p["x"] - p["y"] - 0.05 * (p["m"] == "b"), constraints=[memory, latency])
+        certificate = optimizer.certificate(rule)
+        if certificate.stop:
+            break
+    assert certificate.stop
+    assert certificate.incumbent_value is not None
+    assert certificate.incumbent_value <= -1.55 + 0.02  # b, x = 1, y = 1/2

@@ -18,6 +18,8 @@ from regretstop_optuna._tree import Tree
 
 # Of a parameter with more ranges than that no category tells which it has, but a number that is no choice.
 _MOST_RANGES = 32
+# Trials without a value until it is taken for the value's own fault.
+_MOST_ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
@@ -160,11 +162,15 @@ class Digest:
         return replace(found, tree=Tree.flat(joint)) if found.unexplained else found
 
     def _to_try(self, found: Inferred) -> list[Point]:
-        """Return the unknown values that not even a trial without a value has."""
+        """Return the unknown values that too few trials without a value have: a first attempt may fail by accident."""
         tried = [*self._failed, *(record.values for record in self._unvalued)]
         if found.unexplained:
             return []
-        return [point for point in found.untried if not any(point.items() <= values.items() for values in tried)]
+        return [
+            point
+            for point in found.untried
+            if sum(point.items() <= values.items() for values in tried) < _MOST_ATTEMPTS
+        ]
 
     def _obstacle(self, found: Inferred) -> str | None:
         if not self._fitted:

@@ -129,7 +129,7 @@ class GPUCB:
         failed, pruned = self._history.failed_points(), self._history.pruned_points()
         tried = np.vstack([data.points, failed, pruned, pending])
         visited = Visited(tried)
-        few = lacking(self.space, tried, self._count_estimated())
+        few = lacking(self.space, np.vstack([data.points, pruned, pending]), self._count_estimated(), failed)
         too_few = len(data.values) + len(pending) < self._n_initial or len(data.values) == 0
         # Of equal values alone a model says that it is unsure at the corners first.
         if too_few or few is not None or not self._fit(data).fit.data.has_spread:
@@ -284,7 +284,7 @@ class GPUCB:
         needs_all = self._setting.beta == "matched" or exceedance is not None
         model = self._fit(data).keeping_away(failed, unvalued, all_posteriors=needs_all)
         if self._setting.beta not in ("theory", "matched"):  # whose points are those of a proof about the whole space
-            model = model.relaxed
+            model = model.steered
         repeats = model.has_noise and not repeats_agree(data.points, data.values)
         n_ended, n_pending = self._history.n_observations, self._history.n_pending
         if exceedance is not None and (n_ended + n_pending) % 2:

@@ -302,13 +302,80 @@ def test_two_observations_do_not_tell_an_estimated_model_about_a_branch() -> Non
     assert optimizer.ask(epsilon=0.05)["c"] == "good"
 
 
-def test_points_that_fail_or_are_being_evaluated_are_not_asked_for_again() -> None:
+def test_points_that_are_being_evaluated_are_not_asked_for_again() -> None:
     optimizer = told()
-    for value in (math.nan, None):
-        optimizer.tell(optimizer.ask(), value)
-    assert optimizer.ask()["c"] == "bad"
-    assert optimizer.ask()["c"] == "good"
+    assert [optimizer.ask()["c"] for _ in range(4)] == ["bad"] * 3 + ["good"]
+
+
+def test_points_that_were_pruned_are_not_asked_for_again() -> None:
+    """They showed that they were not good enough."""
+    optimizer = told()
+    for c in ("bad", "bad", "bad", "good"):
+        params = optimizer.ask()
+        assert params["c"] == c
+        optimizer.tell(params, None)
     assert math.isinf(optimizer.certificate(UCBbr(0.05)).bound)
+
+
+def test_a_branch_is_given_up_when_twice_as_many_points_failed_as_are_needed() -> None:
+    """One may fail by accident; nobody is asked for ever for what only fails."""
+    optimizer = told()
+    for _ in range(10):
+        params = optimizer.ask()
+        assert params["c"] == "bad"
+        optimizer.tell(params, math.nan)
+    assert optimizer.ask()["c"] == "good"
+    assert optimizer.certificate(UCBbr(0.05)).reason == "too few observations with 'y': 2 of at least 5"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_one_failure_does_not_lose_a_choice(seed: int) -> None:
+    """The first point of the best choice fails once; the search finds that choice, and certifies it truly."""
+    space = Space({"model": Categorical(["a", "b", "c"]), "x": Float(0, 1)})
+    optimizer, rule, n_failed = GPUCB(space, direction="minimize", seed=seed), UCBbr(0.03), 0
+    for _ in range(30):
+        params = optimizer.ask(epsilon=0.03)
+        fails = params["model"] == "c" and n_failed == 0
+        n_failed += fails
+        value = (params["x"] - 0.3) ** 2 + {"a": 0.1, "b": 0.2, "c": 0.0}[params["model"]]
+        optimizer.tell(params, math.nan if fails else value)
+        if optimizer.certificate(rule).stop:
+            break
+    assert n_failed == 1
+    assert optimizer.certificate(rule).stop
+    assert min(each.value for each in optimizer.history if each.value is not None) < 0.03
+
+
+def test_where_many_fail_the_search_stays_away() -> None:
+    optimizer = GPUCB(Space({"x": Float(0, 1), "y": Float(0, 1)}), direction="minimize", seed=0)
+    for _ in range(40):
+        params = optimizer.ask(epsilon=0.01)
+        value = math.hypot(params["x"] - 1.0, params["y"] - 1.0)  # the best is where everything fails
+        optimizer.tell(params, math.nan if params["x"] + params["y"] > 1.5 else value)
+    failed = [math.isnan(each.value) for each in optimizer.history]  # pyright: ignore[reportArgumentType]
+    assert 3 < sum(failed) < 20
+    assert sum(failed[20:]) < 10
+
+
+# ---- One value of a parameter ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fixed", [{"y": 0.1}, {"c": "a"}, {"n": 3}])
+def test_of_a_parameter_that_nobody_varied_nothing_is_known(fixed: dict[str, object]) -> None:
+    """As of a sampler that is told to leave it alone; a declared kernel knows how far other values may be."""
+    space = Space({"x": Float(0, 1), "y": Float(0, 1), "c": Categorical(["a", "b", "d"]), "n": Int(1, 4)})
+    optimizer = GPUCB(space, seed=0)
+    for i in range(20):
+        params = {"x": i / 19, "y": (i * 7 % 20) / 19, "c": "abd"[i % 3], "n": 1 + i % 4} | fixed
+        optimizer.tell(params, 1.0 - (i / 19 - 0.5) ** 2)
+    certificate = optimizer.certificate(UCBbr(0.05))
+    ((name, value),) = fixed.items()
+    assert certificate.reason == f"all observations have {name!r} = {value!r}, which says nothing of its other values"
+    assert certificate.bound == math.inf
+    kernel = Matern52(lengthscales=[1.0] * 4, outputscale=1.0)
+    known = GPUCB(space, surrogate=GaussianProcess(kernel=kernel, noise_std=0.01, hyperparameters="fixed"))
+    known.replace_history(optimizer.history)
+    assert math.isfinite(known.certificate(UCBbr(0.05)).bound)
 
 
 def test_a_declared_model_knows_without_data() -> None:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,8 @@ class GaussianProcess:
         ValueError: If an argument is out of its range, or the kernel's numbers, the noise and the treatment do not go
             together.
     """
+
+    _fences: ClassVar[bool] = True  # of its values, disasters
 
     def __init__(
         self,
@@ -136,7 +138,7 @@ class GaussianProcess:
         embedding = Embedding(categories)
         if self._treatment == "fixed":
             return self._declared(points, values, embedding, sign * self._mean)
-        whole = TrainingData(points, values, embedding)
+        whole = TrainingData(points, values, embedding, self._fences)
         data, part = whole.standardized, whole.thinned()
         estimate = self._estimator.estimate(part)
         # A part is standardised by its own spread; what it found is carried to the spread of all the values.

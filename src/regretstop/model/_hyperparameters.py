@@ -6,7 +6,7 @@ See docs/theory.md, Estimated hyperparameters.
 import hashlib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeVar
 
@@ -71,25 +71,33 @@ class HyperparameterEstimate:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """The observations that the hyperparameters are estimated from."""
+    """The observations that the hyperparameters are estimated from.
+
+    Attributes:
+        points: Encoded, shape (n, d).
+        values: Shape (n,).
+        embedding: How encoded points become columns.
+        fences: Whether values that are disasters are raised to a fence.
+    """
 
     points: Array
     values: Array
     embedding: Embedding
+    fences: bool = True
 
     @cached_property
     def standardized(self) -> Standardized:
         """The values as the density takes them; found once, since a fit asks for them many times."""
-        return standardize(self.values)
+        return standardize(self.values, fences=self.fences)
 
     def thinned(self) -> "TrainingData":
         """Return those that the hyperparameters are estimated from."""
         part = thinned(len(self.values))
-        return self if part.step == 1 else TrainingData(self.points[part], self.values[part], self.embedding)
+        return self if part.step == 1 else replace(self, points=self.points[part], values=self.values[part])
 
     def first(self, size: int) -> "TrainingData":
         """Return the first of them."""
-        return TrainingData(self.points[:size], self.values[:size], self.embedding)
+        return replace(self, points=self.points[:size], values=self.values[:size])
 
     def sampled(self) -> "TrainingData | None":
         """Return the first 8, 16, 32, … observations, as many as are fewer than all; None if these are too few."""

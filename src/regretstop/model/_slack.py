@@ -4,8 +4,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regretstop.array import Array
+from regretstop.model._fence import center_and_fence
 from regretstop.model._gaussian_process import GaussianProcess
 from regretstop.model._lagrangian import Constraint, Drawable
+
+
+class _SlackProcess(GaussianProcess):
+    """Of slacks, of which not the best ones matter but their sign, which a fence might change."""
+
+    _fences = False
 
 
 def constraints_of(points: Array, values: Array, categories: NDArray[np.intp]) -> tuple[Constraint, ...]:
@@ -24,10 +31,10 @@ def constraints_of(points: Array, values: Array, categories: NDArray[np.intp]) -
 def _modelled(points: Array, values: Array, categories: NDArray[np.intp]) -> Constraint | None:
     known = ~np.isnan(values)
     points, values = points[known], _limited(values[known])
-    surrogate = GaussianProcess()
+    surrogate = _SlackProcess()
     if not np.any(values > 0.0) or len(values) <= surrogate.n_estimated(categories):
         return None
-    fit = surrogate.fit(points, -values, categories=categories, sign=1.0)
+    fit = surrogate.fit(points, _fenced(-values), categories=categories, sign=1.0)
     posterior = fit.posteriors[0]
     if not fit.data.has_spread or not isinstance(posterior, Drawable):
         return None
@@ -39,3 +46,12 @@ def _limited(values: Array) -> Array:
     low, high = float(np.min(finite)), float(np.max(finite))
     size = (high - low) or 1.0
     return np.clip(values, low - size, high + size)
+
+
+def _fenced(slacks: Array) -> Array:
+    """Return slacks with disasters raised to a fence that is at least as far below 0 as the best is above it.
+
+    That of an objective may be above 0, where most points have the same large slack.
+    """
+    center, fence = center_and_fence(slacks)
+    return np.maximum(slacks, min(center + fence, -max(float(np.max(slacks)), 0.0)))

@@ -49,7 +49,7 @@ class Standardized:
         return Units(self.offset, self.scale, self.warp)
 
 
-def standardize(values: Array) -> Standardized:
+def standardize(values: Array, *, fences: bool = True) -> Standardized:
     """Standardise values of a maximised objective to mean 0 and deviation 1, bad outliers clipped.
 
     Only values below `Q1 − 2 max(Q3 − Q1, max − median)` are raised to that fence. The fence lies further below
@@ -60,15 +60,18 @@ def standardize(values: Array) -> Standardized:
 
     Args:
         values: y, shape (n,), finite, n ≥ 1.
+        fences: Whether bad outliers are raised.
 
     Returns:
         The standardised values with the numbers that undo it.
     """
     if float(np.max(np.abs(values))) > _HUGE:  # differences of such values overflow
-        small = standardize(values / 16.0)
+        small = standardize(values / 16.0, fences=fences)
         return replace(small, offset=small.offset * 16.0, scale=small.scale * 16.0, fence=small.fence * 16.0)
-    plateau = plateau_of(values)
+    plateau = plateau_of(values) if fences else None
     center, fence = center_and_fence(values if plateau is None else values[values > plateau.value])
+    if not fences:
+        fence = -np.inf
     deviations = values - center
     clipped = np.maximum(deviations, fence)
     size = float(np.max(np.abs(clipped)))

@@ -1,12 +1,13 @@
 """A fit with the searches of its posteriors."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from regretstop.array import Array
-from regretstop.model import Constraint, Drawable, Fit
+from regretstop.model import Constraint, Drawable, Fit, Posterior
 from regretstop.search._maximize import Maximizer
 from regretstop.search._relaxation import relaxation
 from regretstop.spaces import Space
@@ -65,33 +66,54 @@ class SearchModel:
     @cached_property
     def relaxed(self) -> "SearchModel":
         """The searches of Lagrangians, which are no less than the objective wherever the constraints are met."""
-        if not self.constraints:
-            return self
-        maximizers = tuple(map(self._relaxed, self.maximizers))
-        chooser = maximizers[0] if self.chooser is self.maximizers[0] else self._relaxed(self.chooser)
+        return self._with(self._relaxed) if self.constraints else self
+
+    @property
+    def steered(self) -> "SearchModel":
+        """As `relaxed`, to choose the next point by: not where a constraint is surely violated."""
+        return self._with(self._steered) if self.constraints else self
+
+    def _steered(self, maximizer: Maximizer) -> Maximizer:
+        return self._relaxed(maximizer, steers=True)
+
+    def _with(self, relaxed: Callable[[Maximizer], Maximizer]) -> "SearchModel":
+        maximizers = tuple(map(relaxed, self.maximizers))
+        chooser = maximizers[0] if self.chooser is self.maximizers[0] else relaxed(self.chooser)
         return replace(self, maximizers=maximizers, chooser=chooser, constraints=())
 
-    def _relaxed(self, maximizer: Maximizer) -> Maximizer:
+    def _relaxed(self, maximizer: Maximizer, *, steers: bool = False) -> Maximizer:
         objective = maximizer.posterior
         assert isinstance(objective, Drawable)  # or no constraint would have been modelled
-        lagrangian = relaxation(objective, self.constraints, maximizer.candidates, found=self.found)
+        lagrangian = relaxation(objective, self.constraints, maximizer.candidates, found=self.found, steers=steers)
         return Maximizer(lagrangian, self.space, self.inside, self.seed)
 
     def keeping_away(self, failed: Array, pending: Array, *, all_posteriors: bool) -> "SearchModel":
         """Return what the model would be if evaluations without a value had one, so that the next one is elsewhere.
 
         Args:
-            failed: Encoded points, shape (k, d); each counts as the worst value seen, or the same data would lead to
-                the same failure for ever.
+            failed: Encoded points, shape (k, d); each counts as what is expected there, moved by 1 − 1/k of the way to
+                the worst value seen. A single one may be an accident; of many the same data would lead to the same
+                failure for ever.
             pending: Encoded points, shape (m, d); each comes out as expected.
             all_posteriors: Whether the posteriors of the fit are needed, or the chooser's only.
         """
         if not len(failed) and not len(pending):
             return self
-        worst = np.full(len(failed), np.min(self.fit.data.values))
+        worst = float(np.min(self.fit.data.values))
         fit = self.fit if all_posteriors else Fit((self.chooser.posterior,), self.fit.data)
-        pretended = fit.map(lambda posterior: posterior.condition_on(failed, worst).condition_on(pending))
+
+        def pretended_of(posterior: Posterior) -> Posterior:
+            if len(failed):
+                posterior = posterior.condition_on(failed, _moved(posterior.mean_std(failed)[0], worst))
+            return posterior.condition_on(pending)
+
+        pretended = fit.map(pretended_of)
         model = SearchModel.of(pretended, self.space, self.inside, self.seed)
         tried = np.vstack([failed, pending])
         constraints = tuple(constraint.keeping_away(tried) for constraint in self.constraints)
         return replace(model, constraints=constraints, found=self.found)
+
+
+def _moved(expected: Array, worst: float) -> Array:
+    """Return values between those that are expected and the worst one: the nearer to it, the more there are."""
+    return expected + (1.0 - 1.0 / len(expected)) * (worst - expected)

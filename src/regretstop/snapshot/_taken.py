@@ -15,7 +15,7 @@ from regretstop.search import SearchModel
 from regretstop.snapshot._fitted_model import FittedModel
 from regretstop.snapshot._observed_data import LastObservation, ObservedData
 from regretstop.snapshot._snapshot import Beta, Snapshot
-from regretstop.spaces import Space, lacking
+from regretstop.spaces import Space, lacking, unvaried
 
 # With fewer observations no posterior says anything.
 _FEWEST = 3
@@ -111,6 +111,8 @@ class Setting:
             return f"the first test is due at {due.following} observations, and there are {n}"
         if (unseen := lacking(self.space, data.points, n_estimated)) is not None:
             return unseen.words(self.space)
+        if (alike := unvaried(self.space, data.points, n_estimated)) is not None:
+            return alike
         if not np.any(data.inside):
             return "no observation lies in the space"
         if not np.any(data.inside & data.feasible):

@@ -7,7 +7,7 @@ from regretstop.spaces._branches import Branch
 from regretstop.spaces._categorical import Categorical
 from regretstop.spaces._conditions import MOST_VALUES, Parameter, When
 from regretstop.spaces._inference import Item, Node, Point, Record, infer_branches
-from regretstop.spaces._lacking import Lacking, lacking
+from regretstop.spaces._lacking import Lacking, lacking, unvaried
 from regretstop.spaces._numbers import to_number, to_python
 from regretstop.spaces._numeric import Float, Int
 from regretstop.spaces._places import Place, places_of
@@ -37,4 +37,5 @@ __all__ = [
     "sobol_points",
     "to_number",
     "to_python",
+    "unvaried",
 ]
