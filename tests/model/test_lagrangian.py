@@ -132,6 +132,24 @@ def test_only_constraints_that_were_violated_and_of_which_enough_is_known_are_mo
     (model,) = constraints_of(POINTS, np.column_stack([met, violated, nearly_unknown]), CATEGORIES)
     slack = model.posterior.mean_std(POINTS)[0] - model.limit
     assert np.array_equal(slack >= 0.0, violated <= 0.0)
-    # Infinite is violated, and no number that a model could be fitted to; equal values have no spread.
-    infinite = np.where(np.arange(25) < 3, np.inf, -1.0)
-    assert constraints_of(POINTS, np.column_stack([infinite, np.ones(25)]), CATEGORIES) == ()
+    # Infinite is violated by as much as the others differ from what is just met; equal values have no spread.
+    is_violated = np.arange(25) < 3
+    columns = [np.where(is_violated, np.inf, -1.0), np.where(is_violated, 1.0, -1.0)]
+    infinite, finite = constraints_of(POINTS, np.column_stack(columns), CATEGORIES)
+    assert infinite.limit == finite.limit
+    assert np.array_equal(infinite.posterior.mean_std(POINTS), finite.posterior.mean_std(POINTS))
+    assert constraints_of(POINTS, np.ones((25, 1)), CATEGORIES) == ()
+
+
+def test_no_fence_takes_a_violation_for_none():
+    """Where most points have the same large slack, one for disasters would be above what is just met."""
+    values = np.where(np.arange(25) < 17, -10.0, 40.0 * (POINTS[:, 0] - 0.4))
+    assert np.any(values > 0.0)
+    (model,) = constraints_of(POINTS, values[:, None], CATEGORIES)
+    slack = model.posterior.mean_std(POINTS)[0] - model.limit
+    assert np.array_equal(slack >= 0.0, values <= 0.0)
+    # But a penalty of any size is none that the others are nothing beside.
+    penalty = np.where(values > 0.0, 1e9, values)
+    (model,) = constraints_of(POINTS, penalty[:, None], CATEGORIES)
+    slack = model.posterior.mean_std(POINTS)[0] - model.limit
+    assert np.array_equal(slack >= 0.0, values <= 0.0)
