@@ -1,4 +1,5 @@
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
 # Ray is only partly typed.
 """GP-UCB as a searcher of Ray Tune."""
 

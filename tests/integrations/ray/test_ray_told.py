@@ -9,6 +9,7 @@ from ray import tune
 from ray.tune.experiment import Trial
 from regretstop_ray import RegretBoundStopper, certificate_of
 
+from regretstop import Target
 from tests.integrations.ray import objectives
 from tests.integrations.ray.objectives import space, value
 from tests.integrations.ray.test_ray_experiments import experiment
@@ -191,9 +192,9 @@ def test_in_tune_itself_it_is_told_of_objects_and_of_failures(tmp_path, log):
 @pytest.mark.usefixtures("cluster")
 @pytest.mark.xdist_group("ray")
 def test_a_stopper_that_is_used_again_says_why_it_ends_the_experiment(tmp_path, log):
-    stopper = RegretBoundStopper(**ALONE, epsilon=2.0)
+    stopper = RegretBoundStopper(**ALONE, rule=Target(1.0))
     for path in (tmp_path / "first", tmp_path / "second"):
-        experiment(path, objectives.one_report, None, stopper, param_space=space(), callbacks=[stopper])
+        experiment(path, objectives.one_report, None, stopper, param_space=space(), callbacks=[stopper], num_samples=3)
     assert stopper.stop_all()
     assert [said.split(",")[0] for said in log.at(logging.WARNING)] == ["The stopper has ended an experiment before"]
-    assert len(log.at(logging.INFO)) == 2
+    assert [said.split(".")[0] for said in log.at(logging.INFO)] == 2 * ["The experiment stops"]
