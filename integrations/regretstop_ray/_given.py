@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, cast
 
 import numpy as np
+from ray import cloudpickle
 from ray.tune.search.sample import Domain
 
 from regretstop.spaces import to_python
@@ -70,7 +71,8 @@ def hides(value: Any) -> bool:
 def alike(known: Any, given: Any, *, hidden: bool) -> bool:
     """Return whether two values are the same, as far as a table or a file can tell.
 
-    Numbers are compared by value, lists, tuples and arrays by their elements.
+    Numbers are compared by value, lists, tuples and arrays by their elements, objects that Tune has copied by what they
+    would be pickled as.
 
     Args:
         known: A value of the search space.
@@ -87,8 +89,20 @@ def alike(known: Any, given: Any, *, hidden: bool) -> bool:
     if isinstance(known, list | tuple | np.ndarray) and isinstance(given, list | tuple | np.ndarray):
         return len(known) == len(given) and all(map(partial(alike, hidden=hidden), known, given))
     try:
-        return bool(known == given) or bool(known != known and given != given)  # NaN is like NaN
+        if bool(known == given) or bool(known != known and given != given):  # NaN is like NaN
+            return True
     except (TypeError, ValueError):  # what has no single truth value, such as a table
+        return False
+    return _is_copy(known, given)
+
+
+def _is_copy(known: Any, given: Any) -> bool:
+    """Return whether two objects that are not equal may be so only because their class does not say when they are."""
+    if type(known) is not type(given) or type(known).__eq__ is not object.__eq__:
+        return False
+    try:
+        return cloudpickle.dumps(known) == cloudpickle.dumps(given)  # pyright: ignore[reportPrivateImportUsage]
+    except Exception:  # whatever the class raises
         return False
 
 

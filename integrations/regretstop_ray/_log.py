@@ -10,30 +10,18 @@ import uuid
 import weakref
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
-import numpy as np
-
-from regretstop import GPUCB, Observation, Rule
+from regretstop import GPUCB, Observation
+from regretstop_ray._given import alike
 from regretstop_ray._model import Model
+from regretstop_ray._objective import number, time_in, value_in
 from regretstop_ray._space import SearchSpace
 from regretstop_ray._trial import TrialRecord
+from regretstop_ray._watchers import Watchers
 
 _VERSION = 1
 _ALIVE: "weakref.WeakValueDictionary[str, TrialLog]" = weakref.WeakValueDictionary()
-
-
-class Watcher(Protocol):
-    """What may end a search: a stopper."""
-
-    @property
-    def rule(self) -> Rule:
-        """The stopping rule."""
-        ...
-
-    def ends_the_search(self) -> bool:
-        """Whether no further trial is wanted."""
-        ...
 
 
 class TrialLog:
@@ -50,7 +38,7 @@ class TrialLog:
         time_attr: Name of the time attribute.
         foreign: Id of a trial whose configuration is not one of the search space, if there was any.
         certificates: Every certificate, by the rule that made it and the number of trials that had ended.
-        watchers: The stoppers, asked before every suggestion, so that a search that is good enough costs no more.
+        watchers: The stoppers, of this experiment and of others that the log has served in this process.
     """
 
     def __init__(
@@ -71,7 +59,8 @@ class TrialLog:
         self.time_attr = "training_iteration"
         self.foreign: str | None = None
         self.certificates: dict[tuple[str, int], dict[str, Any]] = {}
-        self.watchers: weakref.WeakSet[Watcher] = weakref.WeakSet()
+        self.watchers = Watchers()
+        self._done: set[str] = set()
         self._uid = uuid.uuid4().hex
         _ALIVE[self._uid] = self
 
@@ -112,8 +101,8 @@ class TrialLog:
         for trial_id, values in state["trials"].items():
             known = self.trials.get(trial_id)
             if known is None:
-                number = values["number"] if values["number"] not in taken else self._next_number()
-                self.trials[trial_id] = replace(TrialRecord(**values), number=number)
+                free = values["number"] if values["number"] not in taken else self._next_number()
+                self.trials[trial_id] = replace(TrialRecord(**values), number=free)
             elif known.state == "running":
                 self.trials[trial_id] = replace(TrialRecord(**values), number=known.number)
         self.trials = dict(sorted(self.trials.items(), key=lambda item: item[1].number))
@@ -144,27 +133,66 @@ class TrialLog:
 
         Where it is the same experiment that goes on, the state that Tune restores next brings them back.
         """
-        for trial_id in list(self.trials):
-            self.drop(trial_id)
+        self.watchers.experiment += 1
+        self.trials = {trial_id: record for trial_id, record in self.trials.items() if record.state != "running"}
 
     def start(self, trial_id: str, config: Mapping[str, Any]) -> None:
-        """Record that a trial is about to run."""
-        self.trials[trial_id] = TrialRecord(self._next_number(), config)
+        """Record that a trial is about to run, or that it does."""
+        self.trials[trial_id] = TrialRecord(self._next_number(), config, ended_itself=trial_id in self._done)
+
+    def runs_again(self, trial_id: str) -> None:
+        """Record that a trial begins to run, which may have failed before."""
+        if trial_id in self.trials and self.trials[trial_id].state == "failed":
+            self.trials[trial_id].state = "running"
+            self.version += 1
+
+    def meet_foreign(self, trial_id: str) -> None:
+        """Record that the configuration of a trial is not one of the search space."""
+        if self.foreign is None:
+            self.foreign = trial_id
+            self.version += 1
+
+    def compare(self, trial_id: str, config: Mapping[str, Any]) -> None:
+        """Record whether the configuration with a result is that with the first one.
+
+        Args:
+            trial_id: Tune's id of a trial that was started.
+            config: Its tunable part. Nothing is recorded if that is empty, or holds what no trial of the space has.
+        """
+        record = self.trials[trial_id]
+        if not config or self.space is None or self.space.strange(config):
+            return
+        if record.reported is None:
+            record.reported = config
+        elif not record.has_changed and not alike(record.reported, config, hidden=False):
+            record.has_changed = True
+            self.version += 1
 
     def went_on(self, trial_id: str, result: Mapping[str, Any]) -> None:
         """Record a result after which Tune let the trial go on."""
         if trial_id in self.trials:
-            self.trials[trial_id].went_on_at = result.get(self.time_attr)
+            record = self.trials[trial_id]
+            record.went_on_at = time_in(result, self.time_attr)
+            if record.state == "running":
+                record.value = number(value_in(result, self.metric))
 
     def ends_itself(self, trial_id: str) -> None:
-        """Record that the trial said that it is done."""
+        """Record that the trial said that it is done; it may become known by this very result."""
         if trial_id in self.trials:
             self.trials[trial_id].ended_itself = True
+        else:
+            self._done.add(trial_id)
 
-    def drop(self, trial_id: str) -> None:
-        """Forget a trial that never ran: nobody evaluates its point any more."""
-        if trial_id in self.trials and self.trials[trial_id].state == "running":
-            del self.trials[trial_id]
+    def cut_short(self, trial_id: str) -> None:
+        """Record that Tune ended a trial without a last result; forget one that never ran."""
+        record = self.trials.get(trial_id)
+        if record is None or record.state != "running":
+            return
+        if record.went_on_at is None and math.isnan(record.value):
+            del self.trials[trial_id]  # nobody evaluates its point any more
+            return
+        record.is_cut_short = True
+        self.finish(trial_id, record.value, record.went_on_at)
 
     def finish(self, trial_id: str, value: Any, time: Any = None, span: tuple[float, float] | None = None) -> None:
         """Record how a trial ended.
@@ -177,8 +205,9 @@ class TrialLog:
         """
         record = self.trials[trial_id]
         record.span = span
+        record.is_watched = bool(self.watchers)
         record.ended_as = record.ended_as or self.n_ended + 1
-        record.value, record.time = _number(value), time
+        record.value, record.time = number(value), time
         record.state = "completed" if math.isfinite(record.value) else "failed"
         self.version += 1
 
@@ -216,22 +245,23 @@ class TrialLog:
     def obstacle(self) -> str | None:
         """Return why the model does not describe the ended trials, None if it does."""
         if self.foreign is not None:
-            return f"trial {self.foreign} has no value for some parameter of the search space, which is not modelled"
-        if self.max_t is not None:
-            return None
+            return (
+                f"trial {self.foreign} has no value for some parameter of the search space, which is not modelled (if "
+                "the trainable takes it out of its configuration, let the stopper be among the callbacks, too)"
+            )
         for trial_id, record in self.trials.items():
-            if record.state == "completed" and not record.is_whole:
+            if record.has_changed:
+                return (
+                    f"trial {trial_id} changed its configuration while it ran (population-based training): which of "
+                    "them its value belongs to is not modelled"
+                )
+            # Where no stopper watched, nobody knows which trials ended themselves: the longest are taken for whole.
+            if self.max_t is None and record.state == "completed" and record.is_watched and not record.is_whole:
                 return (
                     f"trial {trial_id} was ended by a scheduler or a stop criterion at {self.time_attr} "
                     f"{record.time!r}: declare max_t, so that it is known which trials ran to their end"
                 )
         return None
-
-    @property
-    def epsilon(self) -> float | None:
-        """The smallest ε of the watchers' rules, None if none bounds a regret."""
-        found = [watcher.rule.regret_epsilon for watcher in self.watchers]
-        return min((epsilon for epsilon in found if epsilon is not None), default=None)
 
     @property
     def n_ended(self) -> int:
@@ -247,11 +277,10 @@ class TrialLog:
     def _observed(self, record: TrialRecord, longest: float) -> float | None:
         if record.state == "failed":
             return math.nan
-        if self.max_t is None and record.is_whole:
-            return record.value
+        if self.max_t is None and (record.is_whole or record.is_cut_short):
+            return record.value if record.is_whole else None
         # Without a declaration the longest runs pass for whole: good enough to search by, not to certify.
-        needed = longest if self.max_t is None else self.max_t
-        return record.value if record.time is not None and record.time >= needed else None
+        return record.value if record.reaches(longest if self.max_t is None else self.max_t) else None
 
 
 # Named in pickles: neither this function nor its module can be renamed.
@@ -264,23 +293,3 @@ def _revived(uid: str, options: Mapping[str, Any], state: Mapping[str, Any]) -> 
         _ALIVE[uid] = log
     log.complete_from(state)
     return log
-
-
-def check_objective(metric: Any, mode: Any) -> None:
-    """Raise ValueError unless metric and mode are of one objective, or not given."""
-    if isinstance(metric, list | tuple) or isinstance(mode, list | tuple):
-        raise ValueError(f"a regret bound is about one objective, got metric={metric!r}, mode={mode!r}")
-    if metric is not None and not (isinstance(metric, str) and metric):
-        raise ValueError(f"metric must be the name of a reported metric, got {metric!r}")
-    if mode not in (None, "min", "max"):
-        raise ValueError(f"mode must be 'min' or 'max', got {mode!r}")
-
-
-def _number(value: Any) -> float:
-    # NumPy would make a float of strings, and of complex numbers.
-    if isinstance(value, bool | np.bool_ | str | np.complexfloating) or not hasattr(value, "__float__"):
-        return math.nan
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan

@@ -155,6 +155,15 @@ class SearchSpace:
         """Return the parameters that have no value, of those that are there with the categories that values name."""
         return [name for name in self._named if name not in values and self._is_active(name, values)]
 
+    def strange(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values in a configuration that are no number, or no choice, of their parameter, by its name."""
+        found = self._found(config)
+        return {
+            name: value
+            for name, axis, value in found
+            if axis.fit(value) is None or (isinstance(axis, Choice) and len(axis.candidates(value)) != 1)
+        }
+
     def check_values(self, label: str, config: Mapping[str, Any]) -> None:
         """Raise ValueError if a configuration has a value that is none of its parameter, outside its range or not."""
         params = self.params(config)

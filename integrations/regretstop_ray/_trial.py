@@ -19,6 +19,10 @@ class TrialRecord:
         time: Value of the time attribute at its end; None if it was not reported.
         went_on_at: The last value of it at which Tune let the trial go on.
         ended_itself: Whether the trial's own code ended it, as far as a stopper saw.
+        is_cut_short: Whether Tune ended it while it was paused, after a result at which it went on.
+        is_watched: Whether there was a stopper that could have seen how it ended.
+        reported: The configuration with its first result; None before.
+        has_changed: Whether a later result had another one.
         ended_as: 1 for the first trial that ended, 2 for the second, …
         span: When it started and ended, as Tune recorded it; None where its last result does not say so.
     """
@@ -30,6 +34,10 @@ class TrialRecord:
     time: float | None = None
     went_on_at: float | None = None
     ended_itself: bool = False
+    is_cut_short: bool = False
+    is_watched: bool = True
+    reported: Mapping[str, Any] | None = None
+    has_changed: bool = False
     ended_as: int | None = None
     span: tuple[float, float] | None = None
 
@@ -39,7 +47,11 @@ class TrialRecord:
 
         The result that makes Tune cut a trial short is not one at which it went on.
         """
-        return self.ended_itself or self.time == self.went_on_at
+        return not self.is_cut_short and (self.ended_itself or self.time == self.went_on_at)
+
+    def reaches(self, time: float) -> bool:
+        """Whether it ended at this value of the time attribute, or later."""
+        return self.state == "completed" and self.time is not None and self.time >= time
 
 
 def span_of(result: Mapping[str, Any]) -> tuple[float, float] | None:

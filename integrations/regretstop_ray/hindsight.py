@@ -14,7 +14,8 @@ from ray.tune import ExperimentAnalysis, ResultGrid
 from regretstop import Observation, Replay, Rule, Schedule, Space, Surrogate
 from regretstop import replay as replay_observations
 from regretstop.rules import resolve_rule
-from regretstop_ray._log import TrialLog, check_objective
+from regretstop_ray._log import TrialLog
+from regretstop_ray._objective import check_objective
 from regretstop_ray._paths import lookup, metric_path
 from regretstop_ray._space import SearchSpace
 from regretstop_ray.report import Source, stored_record

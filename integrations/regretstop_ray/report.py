@@ -40,7 +40,10 @@ def certificate_of(source: Source, rule: Rule | None = None) -> TrialCertificate
         if not isinstance(source, RegretBoundStopper | GPUCBSearch):
             raise ValueError(f"a rule needs the stopper or the searcher, which have the model, got source={source!r}")
         return certify(source.log, resolve_rule(None, None, rule))[0]
-    certificates = [stored["certificate"] for stored in stored_record(source)["certificates"]]
+    # Other stoppers of the same search have their own.
+    of = repr(source.rule) if isinstance(source, RegretBoundStopper) else None
+    found = stored_record(source)["certificates"]
+    certificates = [stored["certificate"] for stored in found if of in (None, stored["rule"])]
     chosen = [c for c in certificates if c["stop"]] or certificates
     return TrialCertificate.from_dict(chosen[-1]) if chosen else None
 

@@ -1,4 +1,5 @@
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
 # Ray is only partly typed.
 """GP-UCB as a searcher of Ray Tune."""
 
@@ -10,13 +11,15 @@ import numpy as np
 from ray import cloudpickle
 from ray.tune.result import DEFAULT_METRIC
 from ray.tune.search import UNDEFINED_METRIC_MODE, UNDEFINED_SEARCH_SPACE, Searcher
+from ray.tune.utils import merge_dicts
 
 from regretstop import Space, Surrogate
 from regretstop.spaces import sobol_points
 from regretstop_ray._given import check_names
-from regretstop_ray._log import TrialLog, check_objective
+from regretstop_ray._log import TrialLog
 from regretstop_ray._logging import logger
-from regretstop_ray._paths import lookup, metric_path, unresolved
+from regretstop_ray._objective import check_objective, check_same, time_in, value_in
+from regretstop_ray._paths import unresolved
 from regretstop_ray._record import write_record
 from regretstop_ray._space import SearchSpace
 from regretstop_ray._trial import span_of
@@ -120,14 +123,16 @@ class GPUCBSearch(Searcher):
             False if the searcher has a search space of its own and Tune would have to resolve another one.
 
         Raises:
-            ValueError: If there is no metric or mode, or the search space is not one to search.
+            ValueError: If there is no metric or mode, the trials that are known are of another one, or the search
+                space is not one to search.
         """
         check_objective(metric, mode)
-        self._metric = metric or self._metric or (DEFAULT_METRIC if mode or self._mode else None)
-        self._mode = mode or self._mode
-        if self._metric is None or self._mode is None:
-            name = type(self).__name__
-            raise ValueError(UNDEFINED_METRIC_MODE.format(cls=name, metric=self._metric, mode=self._mode))
+        metric = metric or self._metric or (DEFAULT_METRIC if mode or self._mode else None)
+        mode = mode or self._mode
+        if metric is None or mode is None:
+            raise ValueError(UNDEFINED_METRIC_MODE.format(cls=type(self).__name__, metric=metric, mode=mode))
+        check_same(self.log, metric, mode)
+        self._metric, self._mode = metric, mode
         self.log.metric, self.log.mode = self._metric, self._mode
         self.log.begin()
         if self._spec is not None:
@@ -143,7 +148,9 @@ class GPUCBSearch(Searcher):
         return True
 
     def suggest(self, trial_id: str) -> Any:  # Tune's own annotation has no room for FINISHED
-        """Return the tunable part of the next configuration, or FINISHED once a stopper has decided.
+        """Return the next configuration, or FINISHED once a stopper has decided.
+
+        It holds what is tunable, and the constants of a search space that the search has of its own.
 
         It never returns None: with no trial running, Tune would wait for up to ten minutes without asking a stopper.
 
@@ -154,10 +161,11 @@ class GPUCBSearch(Searcher):
             raise RuntimeError(UNDEFINED_SEARCH_SPACE.format(cls=type(self).__name__, space="space"))
         if self.log.metric is None or self.log.mode is None:
             raise RuntimeError(
-                UNDEFINED_METRIC_MODE.format(cls=type(self).__name__, metric=self.log.metric, mode=self.log.mode)
+                f"the search must know metric and mode, got metric={self.log.metric!r}, mode={self.log.mode!r}. Tune "
+                "tells a search those of its TuneConfig only beside a param_space: give them to the search, "
+                "GPUCBSearch(space=..., metric=..., mode=...)"
             )
-        decisions = [watcher.ends_the_search() for watcher in self.log.watchers]  # each of them is to know
-        if any(decisions):
+        if self.log.watchers.end_the_search():
             return Searcher.FINISHED
         if not self._points_are_taken:  # Tune does not tell the search space of a search that has its own
             self._take_points(self._spec or self.log.space.template)
@@ -165,26 +173,34 @@ class GPUCBSearch(Searcher):
         given = space.given(self._to_evaluate.pop(0)) if self._to_evaluate else {}
         config = space.config(self._next_point(given) if space.missing(given) else {}, given)
         self.log.start(trial_id, config)
-        return config
+        # Tune adds the constants of its own search space only.
+        return config if self._spec is None else merge_dicts(self._spec, config)
 
     def on_trial_result(self, trial_id: str, result: Mapping[str, Any]) -> None:
         """Note how far the trial has come."""
-        self.log.went_on(trial_id, result)
+        if self._knows(trial_id, result):
+            self.log.went_on(trial_id, result)
 
     def on_trial_complete(self, trial_id: str, result: Mapping[str, Any] | None = None, error: bool = False) -> None:
         """Record how a trial ended; nothing that it reported can end the search."""
         if result is None and not error:
-            self.log.drop(trial_id)
+            self.log.cut_short(trial_id)
             return
         result = result or {}
+        if self._knows(trial_id, result):
+            value = None if error else value_in(result, self.log.metric)
+            self.log.finish(trial_id, value, time_in(result, self.log.time_attr), span_of(result))
+
+    def _knows(self, trial_id: str, result: Mapping[str, Any]) -> bool:
+        """Record a trial that is new, and whether its configuration is still the same; False if none is known."""
+        # Tune restarts errored trials under new ids; what they run stands in their results.
+        config = self.log.space.nested(result, ("config",)) if self.log.space is not None else {}
         if trial_id not in self.log.trials:
-            # Tune restarts errored trials under new ids; what they ran stands in their results.
-            config = self.log.space.nested(result, ("config",)) if self.log.space is not None else {}
             if not config:
-                return
+                return False
             self.log.start(trial_id, config)
-        value = None if error or self.log.metric is None else next(lookup(result, metric_path(self.log.metric)), None)
-        self.log.finish(trial_id, value, result.get(self.log.time_attr), span_of(result))
+        self.log.compare(trial_id, config)
+        return True
 
     def add_evaluated_point(
         self,
@@ -208,7 +224,12 @@ class GPUCBSearch(Searcher):
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take over a state, with the trials of this process where they are ahead of it."""
+        """Take over a state, with the trials of this process where they are ahead of it.
+
+        Raises:
+            ValueError: If the state has another version, or trials of another metric or mode than are known.
+        """
+        check_same(self.log, state["metric"], state["mode"])
         self.log.complete_from(state)
         self._metric, self._mode = self.log.metric, self.log.mode
         self._to_evaluate, self._rewards = list(state["to_evaluate"]), state["rewards"]
@@ -235,7 +256,7 @@ class GPUCBSearch(Searcher):
         assert self.log.space is not None
         space, n = self.log.space, len(self.log.trials)
         try:
-            point = self.log.optimizer().ask(epsilon=self.log.epsilon)
+            point = self.log.optimizer().ask(epsilon=self.log.watchers.epsilon)
         except (ArithmeticError, ValueError) as error:
             if not self._warned_of_failure:
                 self._warned_of_failure = True
@@ -275,20 +296,3 @@ class GPUCBSearch(Searcher):
 
     def _labelled_points(self) -> list[tuple[str, Mapping[str, Any]]]:
         return [(f"points_to_evaluate[{i}]", point) for i, point in enumerate(self._to_evaluate)]
-
-
-def searcher_in(search: Any) -> GPUCBSearch:
-    """Return the GPUCBSearch inside wrappers such as ConcurrencyLimiter.
-
-    Raises:
-        ValueError: If there is none.
-    """
-    inner = search
-    while not isinstance(inner, GPUCBSearch) and hasattr(inner, "searcher"):
-        inner = inner.searcher
-    if not isinstance(inner, GPUCBSearch):
-        raise ValueError(
-            f"search must be a GPUCBSearch, got {search!r}: beside another search algorithm give space, metric and "
-            "mode instead"
-        )
-    return inner

@@ -17,18 +17,16 @@ from regretstop.rules import resolve_rule
 from regretstop.schedule import PROGRESS
 from regretstop_ray._assess import assess, forecast_of
 from regretstop_ray._certificate import TrialCertificate
-from regretstop_ray._log import TrialLog, check_objective
+from regretstop_ray._inner import searcher_in
+from regretstop_ray._listener import Listener
+from regretstop_ray._log import TrialLog
 from regretstop_ray._logging import logger
-from regretstop_ray._paths import lookup, metric_path
+from regretstop_ray._objective import check_objective
 from regretstop_ray._record import write_record
 from regretstop_ray._space import SearchSpace
-from regretstop_ray._trial import span_of
-from regretstop_ray.search import searcher_in
 
 _VERSION = 1
 _BOUND, _LEFT, _TO_GO = "regret_bound", "regret_left", "regret_trials_to_go"
-# So many trials without one that ended by itself are reason to ask whether anything else ends them.
-_SUSPICIOUS = 20
 
 
 class RegretBoundStopper(Stopper, Callback):
@@ -135,10 +133,10 @@ class RegretBoundStopper(Stopper, Callback):
         self._directory: str | None = None
         self._has_ended_search = False
         self._has_announced = False
-        self._has_warned = False
+        self._asked_in: int | None = None
         self._forecast: Forecast | None = None
         self._told = 0
-        self._seen: set[str] = set()
+        self._listener = Listener(self._log) if self._is_alone else None
         self._log.watchers.add(self)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -181,16 +179,20 @@ class RegretBoundStopper(Stopper, Callback):
         return self._forecast
 
     @property
+    def asked_in(self) -> int | None:
+        """Number of the experiment of its log in which Tune asked it last, None before it did."""
+        return self._asked_in
+
+    @property
     def log(self) -> TrialLog:
         """The trials and certificates."""
         return self._log
 
     def __call__(self, trial_id: str, result: dict[str, Any]) -> bool:
         """Read a result, and add to it where the search stands, if that is known. It never ends a single trial."""
-        done = bool(result.get("done"))
-        if self._is_alone:
-            self._listen(trial_id, result, done)
-        elif done:
+        if self._listener is not None:
+            self._listener.hears(trial_id, result)
+        elif result.get("done"):
             self._log.ends_itself(trial_id)
         if self._latest is not None:
             result |= self._shown(self._latest)
@@ -209,10 +211,15 @@ class RegretBoundStopper(Stopper, Callback):
 
     def stop_all(self) -> bool:
         """Whether the experiment is to be ended now. Tune asks hundreds of times for every trial."""
+        if self._asked_in not in (None, self._log.watchers.experiment):
+            self._meet_another_experiment()
+        self._asked_in = self._log.watchers.experiment
         self._assess()
         if self._decision is None:
             return False
         self._announce(self._decision)
+        # Tune itself asks the searcher for no more then.
+        self._has_ended_search |= self._on_stop == "kill"
         return self._on_stop == "kill"
 
     def ends_the_search(self) -> bool:
@@ -224,6 +231,25 @@ class RegretBoundStopper(Stopper, Callback):
         self._has_ended_search = True
         return True
 
+    def setup(self, *arguments: Any, **info: Any) -> None:
+        """Note that an experiment begins, if the stopper is among the callbacks."""
+        self._meet_another_experiment()
+
+    def on_trial_start(self, iteration: int, trials: Sequence[Trial], trial: Trial, **info: Any) -> None:
+        """Note the configuration of a trial, if the stopper is among the callbacks."""
+        if self._listener is not None:
+            self._listener.begins(trial)
+
+    def on_trial_complete(self, iteration: int, trials: Sequence[Trial], trial: Trial, **info: Any) -> None:
+        """Note that Tune has ended a trial, if the stopper is among the callbacks."""
+        if self._listener is not None:
+            self._listener.ends(trial)
+
+    def on_trial_error(self, iteration: int, trials: Sequence[Trial], trial: Trial, **info: Any) -> None:
+        """Note that a trial has failed, if the stopper is among the callbacks."""
+        if self._listener is not None:
+            self._listener.fails(trial)
+
     def on_step_begin(self, iteration: int, trials: Sequence[Trial], **info: Any) -> None:
         """Note where the experiment keeps its files, if the stopper is among the callbacks."""
         if trials and trials[0].storage is not None:
@@ -234,40 +260,13 @@ class RegretBoundStopper(Stopper, Callback):
         if self._directory is not None:
             write_record(self._log, self._directory)
 
-    def _listen(self, trial_id: str, result: Mapping[str, Any], done: bool) -> None:
-        log = self._log
-        assert log.space is not None
-        assert log.metric is not None
-        self._seen.add(trial_id)
-        if trial_id not in log.trials:
-            config = log.space.nested(result, ("config",))
-            if not config:
-                log.foreign = trial_id
-                log.version += 1
-                return
-            log.start(trial_id, config)
-        if log.trials[trial_id].state != "running":
-            return
-        time = result.get(log.time_attr)
-        if done:
-            log.ends_itself(trial_id)
-        if done if log.max_t is None else time is not None and time >= log.max_t:
-            value = next(lookup(result, metric_path(log.metric)), None)
-            log.finish(trial_id, value, time, span_of(result))
-        elif log.max_t is None and len(self._seen) >= _SUSPICIOUS and not log.n_ended and not self._has_warned:
-            self._has_warned = True
-            logger.warning(
-                f"None of {len(self._seen)} trials has ended by itself, and only such trials are taken for complete: "
-                "if a scheduler or another criterion ends them, declare max_t."
-            )
-
     def _assess(self) -> None:
         """Compute a certificate if any trial has ended since the last one."""
         log = self._log
         if self._decision is not None or log.version == self._assessed_version:
             return
         self._assessed_version = log.version
-        if log.mode is None or log.n_ended == 0:
+        if log.mode is None or (log.n_ended == 0 and log.obstacle() is None):
             return
         self._latest = assess(log, self._rule)
         self._forecast = forecast_of(log, self._rule, own_points=not self._is_alone)
@@ -283,6 +282,15 @@ class RegretBoundStopper(Stopper, Callback):
             self._told = due
             phrase = standing(latest, self._forecast)
             logger.info(f"{latest.asker} after {latest.n_observations} trials: {phrase}")
+
+    def _meet_another_experiment(self) -> None:
+        self._has_ended_search = False
+        if self._has_announced:
+            self._has_announced = False
+            logger.warning(
+                "The stopper has ended an experiment before, and ends this one by the same certificate: make another "
+                "stopper to begin anew."
+            )
 
     def _announce(self, decision: TrialCertificate) -> None:
         if not self._has_announced:

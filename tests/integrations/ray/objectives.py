@@ -49,6 +49,14 @@ def often_wrong(config: dict[str, Any]) -> None:
     report({"loss": float("nan") if config["x"] > 0.6 else value(config)})
 
 
+def takes_apart(config: dict[str, Any]) -> None:
+    """Takes its parameters out of the configuration, and fails where x > 0.7."""
+    x = config.pop("x")
+    if x > 0.7:
+        raise RuntimeError("out of memory")
+    report({"loss": (x - 0.3) ** 2 + config.pop("net").bias})
+
+
 class Stepper(tune.Trainable):
     """A class trainable that says itself when it is done."""
 

@@ -74,7 +74,7 @@ def test_results_without_times_are_no_obstacle():
 def test_the_searcher_takes_the_smallest_epsilon():
     search = searcher()
     stopper = RegretBoundStopper(search, rule=UCBbr(0.01) | Patience(30))
-    assert search.log.epsilon == stopper.rule.regret_epsilon == 0.01
+    assert search.log.watchers.epsilon == stopper.rule.regret_epsilon == 0.01
 
 
 def test_where_no_trial_is_whole_facts_still_speak(log):

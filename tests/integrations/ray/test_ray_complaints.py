@@ -187,14 +187,14 @@ def test_a_stopper_keeps_no_clock():
     assert certificate_of(again) == certificate
 
 
-def test_a_trial_that_is_killed_frees_its_point_and_is_no_observation():
+def test_a_trial_that_is_killed_is_no_longer_awaited_and_has_no_value():
     """34136: when the time is up, trials end without their last report."""
     search = searcher()
     run(search, 6)
     search.suggest("killed")
     search.on_trial_result("killed", {"loss": -100.0, "training_iteration": 1})
     search.on_trial_complete(trial_id="killed")
-    assert len(search.log.observations()) == 6
+    assert [o.value for o in search.log.observations()[6:]] == [None]
     assert search.log.pending() == []
 
 

@@ -202,7 +202,8 @@ def test_points_to_evaluate(point, fixed, way, own):
     options = {"space": spec()} if own else {}
     search = GPUCBSearch(seed=0, metric="loss", mode="min", points_to_evaluate=[point] * 2, **options)
     assert search.set_search_properties("loss", "min", {} if own else spec())
-    restored = over(spec())
+    restored = GPUCBSearch(seed=0, metric="loss", mode="min", **options)
+    assert restored.set_search_properties("loss", "min", {} if own else spec())
     restored.set_state(pickle.loads(pickle.dumps(search.get_state())))
     configs = [search.suggest("a"), restored.suggest("a"), search.suggest("b")]
     assert configs[0] == configs[1]
