@@ -17,7 +17,7 @@ are read, and no longer written.
 
 import dataclasses
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial
 
 from regretstop import Certificate, Every, Rule, Thinning
+from regretstop.statement import Statement
 from regretstop_optuna._history import Row, from_columns, to_columns
 
 LATEST = "regretstop:certificates"
@@ -182,8 +183,14 @@ def decision_entry(trial: int, certificate: Certificate, rule: Rule) -> dict[str
     return {"trial": trial, "settings": one, "certificate": certificate.to_dict()}
 
 
-def stored_decisions(attributes: Attributes, rule: Rule | None = None) -> list[StoredCertificate]:
-    """Return the decisions in order of trial: all of them, or those that satisfy `rule` now.
+Stands = Callable[[int, Statement, Rule | None], bool]
+"""Whether what a rule said after a trial still holds, given the rule where it is known."""
+
+
+def stored_decisions(
+    attributes: Attributes, rule: Rule | None = None, stands: Stands | None = None
+) -> list[StoredCertificate]:
+    """Return the decisions that stand in order of trial: all of them, or those that satisfy `rule` now.
 
     A decision satisfies a rule if it was made by the same rule with the same settings, its bound is
     below the rule's ε, and it risked no more than the rule's δ. Of a combination each rule counts by itself, in the
@@ -196,17 +203,26 @@ def stored_decisions(attributes: Attributes, rule: Rule | None = None) -> list[S
         certificate = _read(value["certificate"])
         if certificate is None:
             continue
-        if rule is None or rule.is_decided(partial(_is_satisfied, certificate, value["settings"])):
-            found.append(StoredCertificate(value["trial"], certificate))
+        stored = StoredCertificate(value["trial"], certificate)
+        if rule is None:
+            stopping = [said for said in certificate.said if said.stop]
+            is_standing = stands is None or all(stands(stored.trial, said, None) for said in stopping)
+        else:
+            is_standing = rule.is_decided(partial(_is_satisfied, stored, value["settings"], stands))
+        if is_standing:
+            found.append(stored)
     return sorted(found, key=lambda stored: stored.trial)
 
 
-def _is_satisfied(certificate: Certificate, settings: Any, rule: Rule) -> bool:
+def _is_satisfied(stored: StoredCertificate, settings: Any, stands: Stands | None, rule: Rule) -> bool:
     """Return whether what the decision's rules said satisfies a single rule."""
     made_by: list[Mapping[str, str]] = [settings] if isinstance(settings, Mapping) else settings
     return any(
-        said.rule == rule.label and _have_same_settings(own, rule) and rule.is_met_by(said)
-        for own, said in zip(made_by, certificate.said, strict=True)
+        said.rule == rule.label
+        and _have_same_settings(own, rule)
+        and rule.is_met_by(said)
+        and (stands is None or stands(stored.trial, said, rule))
+        for own, said in zip(made_by, stored.certificate.said, strict=True)
     )
 
 
