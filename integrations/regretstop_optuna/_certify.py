@@ -7,6 +7,7 @@ from optuna.study import Study
 from regretstop import Certificate, Rule
 from regretstop_optuna._digest import View
 from regretstop_optuna._models import Models
+from regretstop_optuna._shown import as_shown
 from regretstop_optuna._standing import refuting, sign_of
 
 
@@ -35,7 +36,7 @@ def certify(study: Study, view: View, rule: Rule, models: Models) -> Assessment:
             try:
                 model = models.get(study, view.tree)
                 model.replace_history(view.modelled())
-                certificate = model.certificate(rule)
+                certificate = model.certificate(as_shown(rule, view))
                 missing = _to_be_seen(study, view, certificate)
                 if not missing:
                     return Assessment(certificate, None)
