@@ -27,6 +27,7 @@ from optuna.trial import FrozenTrial
 from regretstop import Certificate, Every, Rule, Thinning
 from regretstop.statement import Statement
 from regretstop_optuna._history import Row, from_columns, to_columns
+from regretstop_optuna._settings import words_for
 
 LATEST = "regretstop:certificates"
 HISTORY = "regretstop:history"
@@ -229,13 +230,7 @@ def _is_satisfied(stored: StoredCertificate, settings: Any, stands: Stands | Non
 def _settings_of(rule: Rule) -> dict[str, str]:
     """Return what distinguishes the rule from others of its class, apart from ε and δ."""
     names = [f.name for f in dataclasses.fields(rule) if f.name not in ("epsilon", "delta")]
-    return {name: _said(getattr(rule, name)) for name in names}
-
-
-def _said(setting: Any) -> str:
-    """Return a setting in words that another process has, too: a function's own have its address in this one."""
-    is_function = callable(setting) and hasattr(setting, "__qualname__")
-    return f"{setting.__module__}.{setting.__qualname__}" if is_function else repr(setting)
+    return {name: words_for(getattr(rule, name)) for name in names}
 
 
 def _have_same_settings(stored: Mapping[str, str], rule: Rule) -> bool:

@@ -1,12 +1,17 @@
 """A cost that is a function: of what the objective has for parameters, and whatever it does."""
 
+import functools
 import math
-from collections.abc import Mapping
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import optuna
 import pytest
-from regretstop_optuna import GPUCBSampler, RegretBoundCallback, certificate_of, replay
+from regretstop_optuna import GPUCBSampler, RegretBoundCallback, certificate_of, replay, should_stop
+from regretstop_optuna._settings import words_for
 
 from regretstop import CostAware, Every, Patience, UCBbr
 
@@ -99,3 +104,80 @@ def test_a_cost_that_fails_ends_no_study_and_is_named(cost, why, combined) -> No
     certificate = certificate_of(study)
     assert certificate is not None
     assert why in certificate.reason
+
+
+Cost = Callable[[Mapping[str, Any]], float]
+
+
+def constant(params: Mapping[str, Any], value: float) -> float:
+    return value
+
+
+class Bare:
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def __call__(self, params: Mapping[str, Any]) -> float:
+        return self.value
+
+    def method(self, params: Mapping[str, Any]) -> float:
+        return self.value
+
+
+@dataclass
+class Said:
+    value: float
+
+    def __call__(self, params: Mapping[str, Any]) -> float:
+        return self.value
+
+
+def local(value: float) -> Cost:
+    def inner(params: Mapping[str, Any]) -> float:
+        return value
+
+    return inner
+
+
+MAKERS: list[Callable[[float], Cost]] = [
+    lambda value: lambda p: value,
+    local,
+    lambda value: functools.partial(constant, value=value),
+    lambda value: Bare(value),
+    lambda value: Bare(value).method,
+    Said,
+]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_what_one_function_decided_counts_for_no_other(make) -> None:
+    study = optuna.create_study(sampler=GPUCBSampler(seed=0))
+    study.optimize(flat, n_trials=12)
+    dear = CostAware(0.01, cost=make(1.0))
+    assert should_stop(study, rule=dear)
+    computed = certificate_of(study)
+    for _ in range(3):
+        cheap = CostAware(0.01, cost=make(1e-12))  # it may get the address that another one had
+        assert certificate_of(study, cheap).bound > computed.bound
+        assert not should_stop(study, rule=cheap)
+    assert should_stop(study, rule=dear)
+    assert certificate_of(study) == computed
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_words_are_the_same_for_the_same_function_only(make) -> None:
+    functions = [make(float(i)) for i in range(20)]
+    assert len({words_for(function) for function in functions}) == 20
+    assert [words_for(function) for function in functions] == [words_for(function) for function in functions]
+    freed = {words_for(make(0.5)) for _ in range(20)}
+    assert len(freed) == (1 if make is Said else 20)
+
+
+def test_words_of_what_has_a_name_are_those_of_another_process() -> None:
+    named = "math.sqrt, collections.Counter, json.dumps, 'duration', 1.5"
+    imports = "import math, collections, json; from regretstop_optuna._settings import words_for"
+    script = f"{imports}; print([*map(words_for, [{named}])])"
+    first, second = (subprocess.run([sys.executable, "-c", script], capture_output=True, text=True) for _ in range(2))
+    assert first.stdout == second.stdout
+    assert "'math.sqrt', 'collections.Counter', 'json.dumps'" in first.stdout
+    assert words_for(broken) == f"{__name__}.broken"
