@@ -16,7 +16,7 @@ from regretstop_optuna._storage import user_attributes
 from regretstop_optuna._write import store_certificate, store_decision
 from regretstop_optuna.check import check_study
 from regretstop_optuna.progress import tell
-from regretstop_optuna.sampler import GPUCBSampler
+from regretstop_optuna.sampler import lender_of
 
 
 def should_stop(
@@ -134,4 +134,5 @@ def decide(study: Study, rule: Rule, models: Models, trial: int | None = None) -
 
 def models_of(study: Study) -> Models | None:
     """Return the models of the study's sampler, None if it has none to lend."""
-    return study.sampler.models if isinstance(study.sampler, GPUCBSampler) else None
+    lender = lender_of(study)
+    return None if lender is None else lender.models

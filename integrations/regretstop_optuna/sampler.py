@@ -211,6 +211,14 @@ class GPUCBSampler(BaseSampler):
             )
 
 
+def lender_of(study: Study) -> GPUCBSampler | None:
+    """Return the study's sampler if it is one of these, also inside others such as a `PartialFixedSampler`."""
+    sampler: Any = study.sampler
+    while sampler is not None and not isinstance(sampler, GPUCBSampler):
+        sampler = getattr(sampler, "_base_sampler", None)
+    return sampler
+
+
 def _unknown(
     to_try: Sequence[Point], distributions: Distributions, running: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any] | None:
