@@ -5,6 +5,7 @@
     study user attribute    regretstop:decision:<rule>   the certificate that stopped
     trial system attribute  regretstop:proposal          a point being evaluated
     trial system attribute  regretstop:independent       parameters that the storage does not give back as they were
+    trial system attribute  regretstop:typed             parameters with choices that come back equal, but of no class
     trial system attribute  terminator:cv_scores         the scores of the folds, where Optuna's terminator has them
 
 However many trials there are, a study has the first two, and one for each rule that stopped it: a decision has a key of
@@ -33,6 +34,7 @@ LATEST = "regretstop:certificates"
 HISTORY = "regretstop:history"
 PROPOSAL = "regretstop:proposal"
 INDEPENDENT = "regretstop:independent"
+TYPED = "regretstop:typed"
 SCORES = "terminator:cv_scores"
 _DECISION = "regretstop:decision:"
 _CERTIFICATE = "regretstop:certificate:"
@@ -281,6 +283,6 @@ def point_of(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) 
     return proposed | trial.system_attrs.get("fixed_params", {}) | trial.params
 
 
-def independent_names(trial: FrozenTrial) -> set[str]:
-    """Return the parameters that were sampled apart because the storage does not give their choices back."""
-    return set(trial.system_attrs.get(INDEPENDENT, ()))
+def names_in(trial: FrozenTrial, key: str) -> set[str]:
+    """Return the parameters that a trial names in an attribute of these."""
+    return set(trial.system_attrs.get(key, ()))

@@ -1,7 +1,7 @@
 """What the trials of a study say together: what they have in common, and what stands in the way of a bound."""
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from optuna.distributions import BaseDistribution
@@ -9,7 +9,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from regretstop import Observation
 from regretstop.spaces import MOST_VALUES, Item, Point, Record
-from regretstop_optuna._attributes import independent_names
+from regretstop_optuna._attributes import INDEPENDENT, TYPED, names_in
 from regretstop_optuna._infer import Inferred, infer
 from regretstop_optuna._observations import has_choice, has_value, observation_of, seconds_of
 from regretstop_optuna._space import Distributions, is_single
@@ -36,6 +36,7 @@ class View:
         obstacle: Why the model does not describe the study, in words; None if it does, or merely data are missing.
         missing: Which data are missing, in words, while there is no observation; else empty.
         longest: For how many seconds the longest completed trial ran.
+        typed: Parameters whose choices have classes that the storage does not keep.
     """
 
     trials: Sequence[FrozenTrial]
@@ -48,6 +49,7 @@ class View:
     obstacle: str | None
     missing: str
     longest: float
+    typed: Set[str]
 
     def modelled(self) -> Sequence[Observation]:
         """Return the observations with their parameters named as the axes of the tree."""
@@ -77,6 +79,7 @@ class Digest:
     _too_many: set[str] = field(default_factory=set[str])
     _shared: Distributions = field(default_factory=dict[str, BaseDistribution])
     _independent: set[str] = field(default_factory=set[str])
+    _typed: set[str] = field(default_factory=set[str])
     _n_without_choice: int = 0
     _longest: float = 0.0
 
@@ -110,10 +113,12 @@ class Digest:
             obstacle=self._obstacle(found),
             missing="" if self._fitted else self._missing(len(observations)),
             longest=self._longest,
+            typed=frozenset(self._typed),
         )
 
     def _add(self, trial: FrozenTrial) -> None:
-        self._independent |= independent_names(trial)
+        self._independent |= names_in(trial, INDEPENDENT)
+        self._typed |= names_in(trial, TYPED)
         values = {name: d.to_internal_repr(trial.params[name]) for name, d in trial.distributions.items()}
         if trial.state not in (TrialState.COMPLETE, TrialState.PRUNED):
             self._failed.append(values)

@@ -35,6 +35,7 @@ def test_it_ends_a_study_at_the_ceiling_and_replay_agrees(sampler):
         assert should_stop(study, rule=UCBbr(0.02))  # which the sampler's model knows, too
 
 
+@pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
 @pytest.mark.parametrize("depth", [1, 2])
 def test_a_sampler_inside_others_lends_its_model_as_it_does_alone(depth):
     sampler = own = GPUCBSampler(seed=0, best_possible=1.0, surrogate=EXACT)
