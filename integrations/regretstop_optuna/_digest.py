@@ -11,7 +11,13 @@ from regretstop import Observation
 from regretstop.spaces import MOST_VALUES, Item, Point, Record
 from regretstop_optuna._attributes import INDEPENDENT, TYPED, names_in
 from regretstop_optuna._infer import Inferred, infer
-from regretstop_optuna._observations import has_choice, has_value, observation_of, seconds_of
+from regretstop_optuna._observations import (
+    has_choice,
+    has_value,
+    observation_of,
+    seconds_of,
+    without_a_night,
+)
 from regretstop_optuna._space import Distributions, is_single
 from regretstop_optuna._storage import is_same_trial
 from regretstop_optuna._tree import Tree
@@ -100,7 +106,7 @@ class Digest:
                 self._observations[i] = observation_of(trials[i])
                 self._add(trials[i])
         joint = {name: d for name, d in sorted(self._shared.items()) if not is_single(d)}
-        observations = [o for o in self._observations if o is not None]
+        observations = [without_a_night(o, self._longest) for o in self._observations if o is not None]
         found = self._inferred(joint)
         return View(
             trials=trials,
