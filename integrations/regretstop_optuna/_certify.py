@@ -18,10 +18,12 @@ class Assessment:
     Attributes:
         certificate: The certificate.
         obstacle: In words; None if nothing does, or merely data are missing.
+        kind: Of what kind it is, whichever numbers or parameters its words name; None without one.
     """
 
     certificate: Certificate
     obstacle: str | None
+    kind: str | None = None
 
 
 def certify(study: Study, view: View, rule: Rule, models: Models) -> Assessment:
@@ -30,7 +32,7 @@ def certify(study: Study, view: View, rule: Rule, models: Models) -> Assessment:
     It is computed from what the study holds, so trials that were resumed, enqueued, added or run
     elsewhere count in full, whichever sampler chose them.
     """
-    obstacle, missing = view.obstacle, view.missing
+    obstacle, kind, missing = view.obstacle, view.kind, view.missing
     if obstacle is None and view.tree.axes:
         with models.lock:
             try:
@@ -42,11 +44,11 @@ def certify(study: Study, view: View, rule: Rule, models: Models) -> Assessment:
                     return Assessment(certificate, None)
             except (ArithmeticError, ValueError) as error:
                 # A numerical accident must not end a search that is going well.
-                obstacle = f"the model could not be fitted: {error}"
+                obstacle, kind = f"the model could not be fitted: {error}", "unfitted"
     certificate = rule.without_model(
         obstacle or missing, view.observations, sign_of(study), n_observations=view.n_observations
     )
-    return Assessment(certificate, obstacle)
+    return Assessment(certificate, obstacle, kind)
 
 
 def _to_be_seen(study: Study, view: View, certificate: Certificate) -> str:

@@ -3,6 +3,7 @@
 import datetime
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
@@ -26,6 +27,13 @@ from regretstop_optuna._tree import Tree
 _MOST_RANGES = 32
 
 
+class Obstacle(NamedTuple):
+    """Why the model does not describe the study: of what kind that is, and in words."""
+
+    kind: str
+    words: str
+
+
 @dataclass(frozen=True)
 class View:
     """What the trials of a study say at one moment.
@@ -40,6 +48,7 @@ class View:
             that could have been another.
         is_unexplained: Whether parameters are in some trials only, or have several ranges, and nothing tells where.
         obstacle: Why the model does not describe the study, in words; None if it does, or merely data are missing.
+        kind: Of what kind that is, whichever parameters it is about.
         missing: Which data are missing, in words, while there is no observation; else empty.
         longest: For how many seconds the longest completed trial ran.
         typed: Parameters whose choices have classes that the storage does not keep.
@@ -53,6 +62,7 @@ class View:
     n_observations: int
     is_unexplained: bool
     obstacle: str | None
+    kind: str | None
     missing: str
     longest: float
     typed: Set[str]
@@ -108,6 +118,7 @@ class Digest:
         joint = {name: d for name, d in sorted(self._shared.items()) if not is_single(d)}
         observations = [without_a_night(o, self._longest) for o in self._observations if o is not None]
         found = self._inferred(joint)
+        obstacle = self._obstacle(found)
         return View(
             trials=trials,
             joint=joint,
@@ -116,7 +127,8 @@ class Digest:
             observations=observations,
             n_observations=len(self._fitted),
             is_unexplained=bool(found.unexplained),
-            obstacle=self._obstacle(found),
+            obstacle=None if obstacle is None else obstacle.words,
+            kind=None if obstacle is None else obstacle.kind,
             missing="" if self._fitted else self._missing(len(observations)),
             longest=self._longest,
             typed=frozenset(self._typed),
@@ -177,23 +189,25 @@ class Digest:
             return []
         return [point for point in found.untried if not any(point.items() <= values.items() for values in tried)]
 
-    def _obstacle(self, found: Inferred) -> str | None:
+    def _obstacle(self, found: Inferred) -> Obstacle | None:
         if not self._fitted:
             is_constant = self._n_without_choice > 0 and not any(map(self._varies, self._ranges))
-            return "so far the objective has no parameter that varies" if is_constant else None
+            return Obstacle("constant", "so far the objective has no parameter that varies") if is_constant else None
         if found.unexplained:
             one, names = len(found.unexplained) == 1, ", ".join(map(repr, sorted(found.unexplained)))
-            return (
+            return Obstacle(
+                "unexplained",
                 f"{names} {'is' if one else 'are'} not in every trial with the same range, and no categorical "
-                f"parameter, or integer one with at most {MOST_VALUES} values, tells in which"
+                f"parameter, or integer one with at most {MOST_VALUES} values, tells in which",
             )
         if found.untried:
-            return self._untried(found.untried)
+            return Obstacle("untried", self._untried(found.untried))
         if self._independent:
             one, names = len(self._independent) == 1, ", ".join(map(repr, sorted(self._independent)))
-            return (
+            return Obstacle(
+                "independent",
                 f"{names} {'has' if one else 'have'} choices that the storage gives back as others (a tuple comes back "
-                f"as a list), so {'it is' if one else 'they are'} sampled independently of the model"
+                f"as a list), so {'it is' if one else 'they are'} sampled independently of the model",
             )
         return None
 

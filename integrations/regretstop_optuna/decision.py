@@ -118,9 +118,13 @@ def decide(study: Study, rule: Rule, models: Models, trial: int | None = None) -
         return Decision(stored, is_standing=True)
     assessment = certify(study, view, rule, models)
     certificate = assessment.certificate
-    if assessment.obstacle is not None and rule.claims and not certificate.stop:
+    if assessment.kind is not None and rule.claims and not certificate.stop:
+        with memory.lock:
+            is_new = assessment.kind not in memory.warned
+            memory.warned.add(assessment.kind)
         previous = attributes.latest_certificates(user_attributes(study)).get(certificate.asker)
-        if previous is None or all(each.reason != assessment.obstacle for each in previous.certificate.said):
+        is_known = previous is not None and any(s.reason == assessment.obstacle for s in previous.certificate.said)
+        if is_new and not is_known:
             logger.warning(f"No regret bound for the study: {assessment.obstacle}. It runs on.")
     trial = view.observations[-1].number if trial is None else trial
     store_certificate(study, memory, trial, certificate, rule)
