@@ -50,8 +50,9 @@ def _storage(storage: str) -> Any:
 
     if "://" in storage:
         scheme, _, where = storage.partition(":///")
-        if scheme.startswith("sqlite") and not Path(where).is_file():
-            raise ValueError(f"{where!r} does not exist")
+        path = where.partition("?")[0].removeprefix("file:")  # of SQLite's driver, options follow
+        if scheme.startswith("sqlite") and not Path(path).is_file():
+            raise ValueError(f"{path!r} does not exist")
         return storage
     with open(storage, "rb") as file:
         head = file.read(len(_SQLITE))

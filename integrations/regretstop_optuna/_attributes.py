@@ -5,6 +5,7 @@
     study user attribute    regretstop:decision:<rule>   the certificate that stopped
     trial system attribute  regretstop:proposal          a point being evaluated
     trial system attribute  regretstop:independent       parameters that the storage does not give back as they were
+    trial system attribute  regretstop:typed             parameters with choices that come back equal, but of no class
     trial system attribute  terminator:cv_scores         the scores of the folds, where Optuna's terminator has them
 
 However many trials there are, a study has the first two, and one for each rule that stopped it: a decision has a key of
@@ -17,7 +18,7 @@ are read, and no longer written.
 
 import dataclasses
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -25,12 +26,15 @@ from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial
 
 from regretstop import Certificate, Every, Rule, Thinning
+from regretstop.statement import Statement
 from regretstop_optuna._history import Row, from_columns, to_columns
+from regretstop_optuna._settings import words_for
 
 LATEST = "regretstop:certificates"
 HISTORY = "regretstop:history"
 PROPOSAL = "regretstop:proposal"
 INDEPENDENT = "regretstop:independent"
+TYPED = "regretstop:typed"
 SCORES = "terminator:cv_scores"
 _DECISION = "regretstop:decision:"
 _CERTIFICATE = "regretstop:certificate:"
@@ -182,8 +186,14 @@ def decision_entry(trial: int, certificate: Certificate, rule: Rule) -> dict[str
     return {"trial": trial, "settings": one, "certificate": certificate.to_dict()}
 
 
-def stored_decisions(attributes: Attributes, rule: Rule | None = None) -> list[StoredCertificate]:
-    """Return the decisions in order of trial: all of them, or those that satisfy `rule` now.
+Stands = Callable[[int, Statement, Rule | None], bool]
+"""Whether what a rule said after a trial still holds, given the rule where it is known."""
+
+
+def stored_decisions(
+    attributes: Attributes, rule: Rule | None = None, stands: Stands | None = None
+) -> list[StoredCertificate]:
+    """Return the decisions that stand in order of trial: all of them, or those that satisfy `rule` now.
 
     A decision satisfies a rule if it was made by the same rule with the same settings, its bound is
     below the rule's ε, and it risked no more than the rule's δ. Of a combination each rule counts by itself, in the
@@ -196,30 +206,33 @@ def stored_decisions(attributes: Attributes, rule: Rule | None = None) -> list[S
         certificate = _read(value["certificate"])
         if certificate is None:
             continue
-        if rule is None or rule.is_decided(partial(_is_satisfied, certificate, value["settings"])):
-            found.append(StoredCertificate(value["trial"], certificate))
+        stored = StoredCertificate(value["trial"], certificate)
+        if rule is None:
+            stopping = [said for said in certificate.said if said.stop]
+            is_standing = stands is None or all(stands(stored.trial, said, None) for said in stopping)
+        else:
+            is_standing = rule.is_decided(partial(_is_satisfied, stored, value["settings"], stands))
+        if is_standing:
+            found.append(stored)
     return sorted(found, key=lambda stored: stored.trial)
 
 
-def _is_satisfied(certificate: Certificate, settings: Any, rule: Rule) -> bool:
+def _is_satisfied(stored: StoredCertificate, settings: Any, stands: Stands | None, rule: Rule) -> bool:
     """Return whether what the decision's rules said satisfies a single rule."""
     made_by: list[Mapping[str, str]] = [settings] if isinstance(settings, Mapping) else settings
     return any(
-        said.rule == rule.label and _have_same_settings(own, rule) and rule.is_met_by(said)
-        for own, said in zip(made_by, certificate.said, strict=True)
+        said.rule == rule.label
+        and _have_same_settings(own, rule)
+        and rule.is_met_by(said)
+        and (stands is None or stands(stored.trial, said, rule))
+        for own, said in zip(made_by, stored.certificate.said, strict=True)
     )
 
 
 def _settings_of(rule: Rule) -> dict[str, str]:
     """Return what distinguishes the rule from others of its class, apart from ε and δ."""
     names = [f.name for f in dataclasses.fields(rule) if f.name not in ("epsilon", "delta")]
-    return {name: _said(getattr(rule, name)) for name in names}
-
-
-def _said(setting: Any) -> str:
-    """Return a setting in words that another process has, too: a function's own have its address in this one."""
-    is_function = callable(setting) and hasattr(setting, "__qualname__")
-    return f"{setting.__module__}.{setting.__qualname__}" if is_function else repr(setting)
+    return {name: words_for(getattr(rule, name)) for name in names}
 
 
 def _have_same_settings(stored: Mapping[str, str], rule: Rule) -> bool:
@@ -270,6 +283,6 @@ def point_of(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) 
     return proposed | trial.system_attrs.get("fixed_params", {}) | trial.params
 
 
-def independent_names(trial: FrozenTrial) -> set[str]:
-    """Return the parameters that were sampled apart because the storage does not give their choices back."""
-    return set(trial.system_attrs.get(INDEPENDENT, ()))
+def names_in(trial: FrozenTrial, key: str) -> set[str]:
+    """Return the parameters that a trial names in an attribute of these."""
+    return set(trial.system_attrs.get(key, ()))

@@ -1,17 +1,24 @@
 """What the trials of a study say together: what they have in common, and what stands in the way of a bound."""
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
 from regretstop import Observation
 from regretstop.spaces import MOST_VALUES, Item, Point, Record
-from regretstop_optuna._attributes import independent_names
+from regretstop_optuna._attributes import INDEPENDENT, TYPED, names_in
 from regretstop_optuna._infer import Inferred, infer
-from regretstop_optuna._observations import has_choice, has_value, observation_of, seconds_of
+from regretstop_optuna._observations import (
+    has_choice,
+    has_value,
+    observation_of,
+    seconds_of,
+    without_a_night,
+)
 from regretstop_optuna._space import Distributions, is_single
 from regretstop_optuna._storage import is_same_trial
 from regretstop_optuna._tree import Tree
@@ -20,6 +27,13 @@ from regretstop_optuna._tree import Tree
 _MOST_RANGES = 32
 # Trials without a value until it is taken for the value's own fault.
 _MOST_ATTEMPTS = 3
+
+
+class Obstacle(NamedTuple):
+    """Why the model does not describe the study: of what kind that is, and in words."""
+
+    kind: str
+    words: str
 
 
 @dataclass(frozen=True)
@@ -36,8 +50,10 @@ class View:
             that could have been another.
         is_unexplained: Whether parameters are in some trials only, or have several ranges, and nothing tells where.
         obstacle: Why the model does not describe the study, in words; None if it does, or merely data are missing.
+        kind: Of what kind that is, whichever parameters it is about.
         missing: Which data are missing, in words, while there is no observation; else empty.
         longest: For how many seconds the longest completed trial ran.
+        typed: Parameters whose choices have classes that the storage does not keep.
     """
 
     trials: Sequence[FrozenTrial]
@@ -48,8 +64,10 @@ class View:
     n_observations: int
     is_unexplained: bool
     obstacle: str | None
+    kind: str | None
     missing: str
     longest: float
+    typed: Set[str]
 
     def modelled(self) -> Sequence[Observation]:
         """Return the observations with their parameters named as the axes of the tree."""
@@ -79,6 +97,7 @@ class Digest:
     _too_many: set[str] = field(default_factory=set[str])
     _shared: Distributions = field(default_factory=dict[str, BaseDistribution])
     _independent: set[str] = field(default_factory=set[str])
+    _typed: set[str] = field(default_factory=set[str])
     _n_without_choice: int = 0
     _longest: float = 0.0
 
@@ -99,8 +118,9 @@ class Digest:
                 self._observations[i] = observation_of(trials[i])
                 self._add(trials[i])
         joint = {name: d for name, d in sorted(self._shared.items()) if not is_single(d)}
-        observations = [o for o in self._observations if o is not None]
+        observations = [without_a_night(o, self._longest) for o in self._observations if o is not None]
         found = self._inferred(joint)
+        obstacle = self._obstacle(found)
         return View(
             trials=trials,
             joint=joint,
@@ -109,13 +129,16 @@ class Digest:
             observations=observations,
             n_observations=len(self._fitted),
             is_unexplained=bool(found.unexplained),
-            obstacle=self._obstacle(found),
+            obstacle=None if obstacle is None else obstacle.words,
+            kind=None if obstacle is None else obstacle.kind,
             missing="" if self._fitted else self._missing(len(observations)),
             longest=self._longest,
+            typed=frozenset(self._typed),
         )
 
     def _add(self, trial: FrozenTrial) -> None:
-        self._independent |= independent_names(trial)
+        self._independent |= names_in(trial, INDEPENDENT)
+        self._typed |= names_in(trial, TYPED)
         values = {name: d.to_internal_repr(trial.params[name]) for name, d in trial.distributions.items()}
         if trial.state not in (TrialState.COMPLETE, TrialState.PRUNED):
             self._failed.append(values)
@@ -172,23 +195,25 @@ class Digest:
             if sum(point.items() <= values.items() for values in tried) < _MOST_ATTEMPTS
         ]
 
-    def _obstacle(self, found: Inferred) -> str | None:
+    def _obstacle(self, found: Inferred) -> Obstacle | None:
         if not self._fitted:
             is_constant = self._n_without_choice > 0 and not any(map(self._varies, self._ranges))
-            return "so far the objective has no parameter that varies" if is_constant else None
+            return Obstacle("constant", "so far the objective has no parameter that varies") if is_constant else None
         if found.unexplained:
             one, names = len(found.unexplained) == 1, ", ".join(map(repr, sorted(found.unexplained)))
-            return (
+            return Obstacle(
+                "unexplained",
                 f"{names} {'is' if one else 'are'} not in every trial with the same range, and no categorical "
-                f"parameter, or integer one with at most {MOST_VALUES} values, tells in which"
+                f"parameter, or integer one with at most {MOST_VALUES} values, tells in which",
             )
         if found.untried:
-            return self._untried(found.untried)
+            return Obstacle("untried", self._untried(found.untried))
         if self._independent:
             one, names = len(self._independent) == 1, ", ".join(map(repr, sorted(self._independent)))
-            return (
+            return Obstacle(
+                "independent",
                 f"{names} {'has' if one else 'have'} choices that the storage gives back as others (a tuple comes back "
-                f"as a list), so {'it is' if one else 'they are'} sampled independently of the model"
+                f"as a list), so {'it is' if one else 'they are'} sampled independently of the model",
             )
         return None
 

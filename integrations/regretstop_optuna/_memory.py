@@ -26,6 +26,7 @@ class Memory:
         models: For whoever asks about a study whose sampler lends none.
         rows: What this process computed, by rule: to be in the stored history.
         unsaved: Decisions, by rule, that could not be stored.
+        warned: Of which kinds of obstacles people were warned.
         told: Up to which moment people were told where the study stands, by rule.
         given: The distributions that the objective gave for parameters which were sampled independently, by name.
         has_warned: Whether a failed write was reported.
@@ -40,6 +41,7 @@ class Memory:
         self._digest = Digest()
         self.rows: dict[str, list[Row]] = {}
         self.unsaved: dict[str, Mapping[str, Any]] = {}
+        self.warned: set[str] = set()
         self.told: dict[str, int] = {}
         self.given: dict[str, BaseDistribution] = {}
         self.has_warned = False

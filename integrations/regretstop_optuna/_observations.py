@@ -3,6 +3,7 @@
 import datetime
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from optuna.trial import FrozenTrial, TrialState
@@ -37,6 +38,21 @@ def observation_of(trial: FrozenTrial) -> Observation:
     )
 
 
+def without_a_night(observation: Observation, longest: float) -> Observation:
+    """Return the observation of a failed trial without the time for which nobody knew that its process was dead.
+
+    Optuna has such a trial end when the next process finds that its heartbeat stopped.
+
+    Args:
+        observation: Of any trial.
+        longest: For how many seconds the longest completed trial ran.
+    """
+    if observation.value is None or not math.isnan(observation.value) or observation.span is None:
+        return observation
+    start, end = observation.span
+    return replace(observation, span=(start, min(end, start + _patience(longest))))
+
+
 def has_value(trial: FrozenTrial) -> bool:
     """Return whether the trial is complete and its value finite."""
     return trial.state == TrialState.COMPLETE and trial.value is not None and math.isfinite(trial.value)
@@ -59,12 +75,15 @@ def running_points(
         but: The trial that asks.
     """
     now = datetime.datetime.now()
-    patience = _STALE_FACTOR * longest + _STALE_SECONDS
     return [
         point_of(t, distributions)
         for t in trials
-        if t.state == TrialState.RUNNING and t.number != but.number and seconds_of(t, now) <= patience
+        if t.state == TrialState.RUNNING and t.number != but.number and seconds_of(t, now) <= _patience(longest)
     ]
+
+
+def _patience(longest: float) -> float:
+    return _STALE_FACTOR * longest + _STALE_SECONDS
 
 
 def seconds_of(trial: FrozenTrial, now: datetime.datetime) -> float:

@@ -18,6 +18,8 @@ from regretstop_optuna._logging import logger
 
 Distributions = Mapping[str, BaseDistribution]
 
+_PLAIN = (bool, int, float, str)
+
 
 def is_single(distribution: BaseDistribution) -> bool:
     """Return whether there is one value only, of those that Optuna can tell apart."""
@@ -36,8 +38,14 @@ def as_recorded(distribution: BaseDistribution, value: Any) -> Any:
 def is_of_plain_values(distribution: BaseDistribution) -> bool:
     """Return whether the values are None, truth values, numbers or strings, which come back from JSON as they were."""
     return not isinstance(distribution, CategoricalDistribution) or all(
-        choice is None or isinstance(choice, bool | int | float | str)  # pyright: ignore[reportUnnecessaryIsInstance]
-        for choice in distribution.choices
+        choice is None or type(choice) in _PLAIN for choice in distribution.choices
+    )
+
+
+def loses_classes(distribution: BaseDistribution) -> bool:
+    """Return whether some choice is, say, a member of a `str` enumeration, which comes back from JSON as the string."""
+    return isinstance(distribution, CategoricalDistribution) and any(
+        isinstance(choice, int | float | str) and type(choice) not in _PLAIN for choice in distribution.choices
     )
 
 

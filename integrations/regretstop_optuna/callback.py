@@ -31,8 +31,8 @@ class RegretBoundCallback:
     `plot_regret_bound`: two attributes and one for each decision, however many trials there are. A
     storage that refuses a write, or cannot be read, ends no worker: a warning says so once, and it is
     tried again after the next trial. A stored decision counts later on only if it satisfies the rule,
-    ε and δ of that time. To spend no trial at all on a study that is already certified, ask
-    `should_stop` before `optimize`.
+    ε and δ of that time, and if no trial since is better than it allows. To spend no trial at all on
+    a study that is already certified, ask `should_stop` before `optimize`.
 
     Failed, pruned and infinite trials are no observations. The branches of a conditional study are
     inferred from its trials (`docs/guide.md`). One with parameters or ranges that no categorical

@@ -8,15 +8,15 @@ from regretstop import Certificate, Rule
 from regretstop.rules import Epsilon, resolve_rule
 from regretstop_optuna import _attributes as attributes
 from regretstop_optuna._certify import certify
-from regretstop_optuna._digest import Digest, View
 from regretstop_optuna._logging import logger
-from regretstop_optuna._memory import Memory, memory_of
+from regretstop_optuna._memory import memory_of
 from regretstop_optuna._models import Models
+from regretstop_optuna._standing import standing
 from regretstop_optuna._storage import user_attributes
-from regretstop_optuna._write import attributes_of, store_certificate, store_decision
+from regretstop_optuna._write import store_certificate, store_decision
 from regretstop_optuna.check import check_study
 from regretstop_optuna.progress import tell
-from regretstop_optuna.sampler import GPUCBSampler
+from regretstop_optuna.sampler import lender_of
 
 
 def should_stop(
@@ -27,9 +27,10 @@ def should_stop(
 ) -> bool:
     """Return whether the study is good enough.
 
-    With ε or a rule, a decision that the study holds is honoured if it satisfies them. Otherwise
-    the completed trials are assessed, and the certificate, with the decision if there is one, is
-    stored as `RegretBoundCallback` does. With neither, the stored decision alone counts.
+    With ε or a rule, a decision that the study holds is honoured if it satisfies them, and no trial has
+    shown since that it was wrong. Otherwise the completed trials are assessed, and the certificate, with
+    the decision if there is one, is stored as `RegretBoundCallback` does. With neither, the stored
+    decision alone counts.
 
     It serves the ask-and-tell interface, where nothing else could end the loop, and a study that is
     resumed: Optuna runs callbacks after a trial, so one more would be spent on finding out that the
@@ -55,7 +56,7 @@ def should_stop(
     memory = memory_of(study)
     view = memory.view(study)
     if epsilon is None and rule is None:
-        return _standing(study, memory, view) is not None
+        return standing(study, memory, view) is not None
     rule = resolve_rule(epsilon, delta, rule, has_scores=True)
     if not view.observations:
         return False
@@ -81,9 +82,9 @@ def certificate_of(study: Study, rule: Rule | None = None) -> Certificate | None
         check_study(study)
         rule = resolve_rule(None, None, rule, has_scores=True)
         return certify(study, memory.view(study), rule, models_of(study) or memory.models).certificate
-    standing = _standing(study, memory, memory.view(study))
-    if standing is not None:
-        return standing
+    stored = standing(study, memory, memory.view(study))
+    if stored is not None:
+        return stored
     latest = attributes.latest_certificate(user_attributes(study))
     return None if latest is None else latest.certificate
 
@@ -112,14 +113,18 @@ def decide(study: Study, rule: Rule, models: Models, trial: int | None = None) -
     """
     memory = memory_of(study)
     view = memory.view(study)
-    standing = _standing(study, memory, view, rule)
-    if standing is not None:
-        return Decision(standing, is_standing=True)
+    stored = standing(study, memory, view, rule)
+    if stored is not None:
+        return Decision(stored, is_standing=True)
     assessment = certify(study, view, rule, models)
     certificate = assessment.certificate
-    if assessment.obstacle is not None and rule.claims and not certificate.stop:
+    if assessment.kind is not None and rule.claims and not certificate.stop:
+        with memory.lock:
+            is_new = assessment.kind not in memory.warned
+            memory.warned.add(assessment.kind)
         previous = attributes.latest_certificates(user_attributes(study)).get(certificate.asker)
-        if previous is None or all(each.reason != assessment.obstacle for each in previous.certificate.said):
+        is_known = previous is not None and any(s.reason == assessment.obstacle for s in previous.certificate.said)
+        if is_new and not is_known:
             logger.warning(f"No regret bound for the study: {assessment.obstacle}. It runs on.")
     trial = view.observations[-1].number if trial is None else trial
     store_certificate(study, memory, trial, certificate, rule)
@@ -133,25 +138,5 @@ def decide(study: Study, rule: Rule, models: Models, trial: int | None = None) -
 
 def models_of(study: Study) -> Models | None:
     """Return the models of the study's sampler, None if it has none to lend."""
-    return study.sampler.models if isinstance(study.sampler, GPUCBSampler) else None
-
-
-def _standing(study: Study, memory: Memory, view: View, rule: Rule | None = None) -> Certificate | None:
-    """Return the last decision, of any rule or to the satisfaction of `rule`; None if there is none.
-
-    A decision falls once the study shows that its space is not the one that was modelled: after a
-    resumption with another range, or with another branch, say. One that rests on no model stands.
-    """
-    for stored in reversed(attributes.stored_decisions(attributes_of(study, memory), rule)):
-        if stored.certificate.guarantee == "none" or (view.obstacle is None and _has_its_space(view, stored.trial)):
-            return stored.certificate
-    return None
-
-
-def _has_its_space(view: View, trial: int) -> bool:
-    """Return whether the space is the one that the trials showed when this one ended."""
-    if not view.tree.has_branches:  # what all trials share they shared before
-        return True
-    ended = view.trials[trial].datetime_complete
-    before = [t for t in view.trials if t.datetime_complete and ended and t.datetime_complete <= ended]
-    return Digest().read(before).tree == view.tree
+    lender = lender_of(study)
+    return None if lender is None else lender.models

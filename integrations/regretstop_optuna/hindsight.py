@@ -11,6 +11,7 @@ from regretstop import replay as replay_observations
 from regretstop.rules import Epsilon, resolve_rule
 from regretstop_optuna._memory import view_of
 from regretstop_optuna._observations import seconds_of
+from regretstop_optuna._shown import as_shown
 from regretstop_optuna.check import check_study
 from regretstop_optuna.decision import models_of
 
@@ -62,7 +63,7 @@ def replay(
     return replay_observations(
         view.modelled(),
         view.tree.space(),
-        rule=rule,
+        rule=as_shown(rule, view),
         direction="maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize",
         seconds=[seconds_of(view.trials[o.number], now) for o in view.observations],
         after_stop=after_stop,

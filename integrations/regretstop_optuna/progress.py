@@ -11,7 +11,7 @@ from regretstop_optuna._logging import logger
 from regretstop_optuna._memory import Memory
 from regretstop_optuna._storage import user_attributes
 from regretstop_optuna.check import check_study
-from regretstop_optuna.sampler import GPUCBSampler
+from regretstop_optuna.sampler import lender_of
 
 
 def forecast_of(study: Study) -> Forecast | None:
@@ -50,4 +50,4 @@ def tell(study: Study, memory: Memory, certificate: Certificate) -> None:
 def _forecast(study: Study, now: Certificate) -> Forecast | None:
     rows = attributes.stored_rows(user_attributes(study), now.asker)
     trail = [Said(row.n, row.bound, row.left) for row in rows]
-    return forecast_after(trail, now, own_points=isinstance(study.sampler, GPUCBSampler))
+    return forecast_after(trail, now, own_points=lender_of(study) is not None)

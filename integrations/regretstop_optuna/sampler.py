@@ -11,14 +11,21 @@ from optuna.trial import FrozenTrial, TrialState
 
 from regretstop import Surrogate
 from regretstop.spaces import Point
-from regretstop_optuna._attributes import INDEPENDENT, PROPOSAL, latest_epsilon, proposal_of
+from regretstop_optuna._attributes import INDEPENDENT, PROPOSAL, TYPED, latest_epsilon, names_in, proposal_of
 from regretstop_optuna._constraints import ConstraintsFunc, store_constraints
 from regretstop_optuna._digest import View
 from regretstop_optuna._logging import logger
 from regretstop_optuna._memory import memory_of, view_of
 from regretstop_optuna._models import Models
 from regretstop_optuna._observations import running_points
-from regretstop_optuna._space import Distributions, as_recorded, is_of_plain_values, is_single, survives_json
+from regretstop_optuna._space import (
+    Distributions,
+    as_recorded,
+    is_of_plain_values,
+    is_single,
+    loses_classes,
+    survives_json,
+)
 from regretstop_optuna._storage import keeps_objects, user_attributes
 from regretstop_optuna._write import try_to_publish
 from regretstop_optuna.check import check_study
@@ -111,14 +118,18 @@ class GPUCBSampler(BaseSampler):
         """Return the distributions of the parameters that the model covers, those of all branches.
 
         A storage that keeps JSON gives a tuple among the choices back as a list, and Optuna ends the study where the
-        objective suggests the tuple again. Which of the two it suggests is known once it has suggested it here.
+        objective suggests the tuple again; a member of a `str` enumeration it gives back as a string. Which of the two
+        the objective suggests is known once it has suggested it here.
         """
         memory = memory_of(study)
-        return {
-            name: distribution
-            for name, distribution in memory.view(study).tree.distributions.items()
-            if keeps_objects(study) or is_of_plain_values(distribution) or memory.given.get(name) == distribution
-        }
+        view = memory.view(study)
+        found: dict[str, BaseDistribution] = {}
+        for name, stored in view.tree.distributions.items():
+            if keeps_objects(study) or (is_of_plain_values(stored) and name not in view.typed):
+                found[name] = stored
+            elif memory.given.get(name) == stored:
+                found[name] = memory.given[name]  # with the very objects that the objective chooses from
+        return found
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -152,7 +163,8 @@ class GPUCBSampler(BaseSampler):
             model = self.models.get(study, tree)
             model.replace_history(replace(view, tree=tree).modelled(), list(map(tree.to_space, running)))
             epsilon = latest_epsilon(user_attributes(study)) if model.needs_epsilon else None
-            return tree.from_space(model.ask(epsilon=epsilon))
+            params = tree.from_space(model.ask(epsilon=epsilon))
+            return {name: as_recorded(search_space[name], value) for name, value in params.items()}
         except (ArithmeticError, ValueError) as error:
             self._warn_of_failure(trial, error)
             return {}
@@ -178,9 +190,9 @@ class GPUCBSampler(BaseSampler):
         """Remember what the objective suggests, and make it known if the storage will not give it back."""
         memory = memory_of(study)
         memory.given[name] = distribution
-        if not survives_json(distribution):
-            names = sorted({*trial.system_attrs.get(INDEPENDENT, ()), name})
-            try_to_publish(study, memory, trial, INDEPENDENT, names)
+        for key, is_so in ((INDEPENDENT, not survives_json(distribution)), (TYPED, loses_classes(distribution))):
+            if is_so:
+                try_to_publish(study, memory, trial, key, sorted({*names_in(trial, key), name}))
 
     def _warn_if_not_joint(self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution) -> None:
         view = view_of(study)
@@ -209,6 +221,14 @@ class GPUCBSampler(BaseSampler):
                 f"The model could not be fitted for trial {trial.number} ({error}): the trial is "
                 f"sampled by {type(self._independent_sampler).__name__}."
             )
+
+
+def lender_of(study: Study) -> GPUCBSampler | None:
+    """Return the study's sampler if it is one of these, also inside others such as a `PartialFixedSampler`."""
+    sampler: Any = study.sampler
+    while sampler is not None and not isinstance(sampler, GPUCBSampler):
+        sampler = getattr(sampler, "_base_sampler", None)
+    return sampler
 
 
 def _unknown(

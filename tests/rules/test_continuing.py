@@ -271,6 +271,14 @@ def test_a_cost_that_is_none_is_named(value: float) -> None:
         two_points().certificate(CostAware(0.1, cost=lambda p: value))
 
 
+def test_what_a_cost_raises_is_named() -> None:
+    with pytest.raises(
+        ValueError, match=r"^cost must be a function .*, but raised KeyError\('y'\) for \{'x': "
+    ) as found:
+        two_points().certificate(CostAware(0.1, cost=lambda p: p["y"]))
+    assert isinstance(found.value.__cause__, KeyError)
+
+
 @pytest.mark.parametrize(
     ("arguments", "name"),
     [((0.0,), "price"), ((math.nan,), "price"), (("cheap",), "price"), ((0.1, "time"), "cost"), ((0.1, 3.0), "cost")],

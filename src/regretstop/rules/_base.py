@@ -2,9 +2,9 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from regretstop.certificate import Certificate
 from regretstop.checks import check_between
@@ -102,6 +102,15 @@ class Rule(ABC):
     def with_share(self, n: int) -> "Rule":
         """Return the rule with an n-th of its δ."""
         return replace(self, delta=self.delta / n) if self.claims and n > 1 else self
+
+    def with_points(self, read: "Callable[[Mapping[str, Any]], Mapping[str, Any]]") -> "Rule":
+        """Return the rule for a space whose points an adapter names otherwise than the user does.
+
+        Args:
+            read: Returns the parameters, as functions of the user know them, of a point of the space. Rules are equal
+                if these are.
+        """
+        return self
 
     def is_met_by(self, said: Statement) -> bool:
         """Return whether what a rule like this one, up to ε and δ, has said is as much as this one asks for."""

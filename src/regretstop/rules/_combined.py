@@ -5,8 +5,9 @@ certificate claims is claimed with the δ that stands in it (docs/theory.md, Rul
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from regretstop.certificate import Certificate
 from regretstop.rules._base import Rule
@@ -92,6 +93,10 @@ class Combination(Rule):
     def with_share(self, n: int) -> Rule:
         """Return the combination with an n-th of every δ."""
         return replace(self, parts=tuple(part.with_share(n) for part in self.parts))
+
+    def with_points(self, read: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Rule:
+        """Return the combination of such rules."""
+        return replace(self, parts=tuple(part.with_points(read) for part in self.parts))
 
     def consult(self, ask: Callable[[Rule], Certificate]) -> Certificate:
         """Return the certificate of the rule that decides, with the others' beside it."""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -41,7 +41,8 @@ class CostAware(Heuristic):
             evaluation worth while. With 1e-5 of accuracy a second, an hour has to bring 0.036.
         cost: "duration", the seconds that evaluations took, as Optuna and Tune record them and `GPUCB` sees them
             between `ask` and `tell`, which a Gaussian process of their logarithm predicts elsewhere (until there are
-            enough to fit one, their mean); or a function of the parameters, positive, in any unit.
+            enough to fit one, their mean); or a function of the parameters, positive, in any unit. What that raises is
+            a ValueError of whoever asks; with a framework the search goes on, and the certificate has it as its reason.
         delta: δ in (0, 1), of the certified gap that stands beside it; the rule itself has no probability.
         schedule: When tests are made.
 
@@ -64,6 +65,10 @@ class CostAware(Heuristic):
             raise ValueError(f"cost must be 'duration' or a function of the parameters, got {self.cost!r}")
         object.__setattr__(self, "epsilon", float(self.price))
         super().__post_init__()
+
+    def with_points(self, read: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> "CostAware":
+        """Return the rule with a cost that is asked for the parameters as the user knows them."""
+        return self if isinstance(self.cost, str) else replace(self, cost=_CostOf(self.cost, read))
 
     def obstacle(self, snapshot: Snapshot) -> str | None:
         """Return why nothing can be said, in words; None if something can."""
@@ -95,19 +100,39 @@ class CostAware(Heuristic):
         if isinstance(cost, str):
             return _log_duration(snapshot)
 
+        function, read = (cost.cost, cost.read) if isinstance(cost, _CostOf) else (cost, dict[str, Any])
+
         def declared(points: Array) -> Array:
-            return np.array([_log_of(cost, space.decode(point)) for point in points])
+            return np.array([_log_of(function, read(space.decode(point))) for point in points])
 
         return declared
+
+
+@dataclass(frozen=True)
+class _CostOf:
+    """A declared cost of what is read off a point."""
+
+    cost: Callable[[Mapping[str, Any]], float]
+    read: Callable[[Mapping[str, Any]], Mapping[str, Any]] = field(repr=False)
+
+    def __call__(self, point: Mapping[str, Any]) -> float:
+        return self.cost(self.read(point))
 
 
 def _log_of(cost: Callable[[Mapping[str, Any]], float], params: Mapping[str, Any]) -> float:
     """Return the log of a declared cost.
 
     Raises:
-        ValueError: If it is not positive and finite.
+        ValueError: If it is not positive and finite, or whatever else the function raises: a search that an adapter
+            asks for a certificate goes on with the reason.
     """
-    value = as_float("cost", cost(params))
+    try:
+        found = cost(params)
+    except Exception as error:
+        raise ValueError(
+            f"cost must be a function of the parameters, but raised {error!r} for {dict(params)!r}"
+        ) from error
+    value = as_float("cost", found)
     if not 0.0 < value < math.inf:
         raise ValueError(f"cost must be positive and finite, got {value!r} for {dict(params)!r}")
     return math.log(value)

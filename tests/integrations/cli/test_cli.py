@@ -156,7 +156,7 @@ def test_every_place_of_a_study_gives_the_same_answer(folder: Path, answer: Answ
     path = folder / "journal.log"
     source = f"sqlite:///{folder}/study.db"
     optuna.copy_study(from_study_name="<i>mine</i>", from_storage=source, to_storage=journal(path))
-    for place in (str(path), f"sqlite:///{folder}/study.db"):
+    for place in (str(path), source, f"{source}?timeout=20", f"sqlite+pysqlite:///file:{folder}/study.db?uri=true"):
         search = open_search(place, "<i>mine</i>", value=None, direction=None, ranges=[])
         assert search.replay(RULE, Geometric(10, 1.25), lambda n: None).certificates == answer.replay.certificates
 
@@ -321,6 +321,7 @@ def test_a_plot_that_cannot_be_drawn_says_why(answer: Answer) -> None:
     [
         (["{0}/none.db", "--epsilon", "1"], "none.db' does not exist"),
         (["sqlite:///{0}/none.db", "--epsilon", "1"], "none.db' does not exist"),
+        (["sqlite:///{0}/none.db?timeout=20", "--epsilon", "1"], "none.db' does not exist"),
         (["{0}/study.db", "other", "--epsilon", "1"], "has no study 'other', but '<i>mine</i>'"),
         (["{0}/study.db", "--epsilon", "0"], "epsilon must be a positive number, got 0.0"),
         (["{0}/study.db", "--epsilon", "1", "--delta", "2"], "delta must be a number in (0, 1), got 2.0"),

@@ -6,6 +6,7 @@ import math
 import optuna
 import pytest
 from regretstop_optuna import GPUCBSampler, RegretBoundCallback, certificate_of, replay, should_stop
+from regretstop_optuna.decision import models_of
 
 from regretstop import GaussianProcess, UCBbr
 
@@ -32,6 +33,25 @@ def test_it_ends_a_study_at_the_ceiling_and_replay_agrees(sampler):
     assert found.certificates[-1] == certificate
     if ours:
         assert should_stop(study, rule=UCBbr(0.02))  # which the sampler's model knows, too
+
+
+@pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_sampler_inside_others_lends_its_model_as_it_does_alone(depth):
+    sampler = own = GPUCBSampler(seed=0, best_possible=1.0, surrogate=EXACT)
+    for _ in range(depth):
+        sampler = optuna.samplers.PartialFixedSampler({"y": 0.5}, sampler)
+
+    def objective(trial):
+        return accuracy(trial) - 0.1 * (trial.suggest_float("y", 0.0, 1.0) - 0.5) ** 2
+
+    study = optuna.create_study(direction="maximize", sampler=sampler)
+    study.optimize(objective, n_trials=30, callbacks=[RegretBoundCallback(epsilon=0.01)])
+    assert models_of(study) is own.models
+    certificate = certificate_of(study)
+    assert certificate.maximum == "declared"
+    assert certificate == replay(study, epsilon=0.01).certificates[-1]
+    assert should_stop(study, rule=UCBbr(0.02))
 
 
 def test_it_belongs_to_the_sampler_that_lends_the_model():

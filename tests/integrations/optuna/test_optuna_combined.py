@@ -132,6 +132,22 @@ def test_the_clock_is_optunas_and_goes_on_where_it_stood():
     assert should_stop(study, rule=UCBbr(1e-9) | Deadline(100.0))
 
 
+@pytest.mark.parametrize("longest", [0.0, 30.0])
+def test_the_night_after_a_process_died_does_not_count(longest):
+    """Optuna ends a trial whose heartbeat stopped when the next process begins."""
+    study = new_study()
+    if longest:
+        study.add_trial(finished(1.0, -longest, longest))
+    study.add_trial(finished(None, 0.0, 8 * 3600.0, TrialState.FAIL))
+    study.add_trial(finished(1.0, 8 * 3600.0 + 5.0, 1.0))
+    taken = certificate_of(study, Deadline(3600.0)).terms["taken"]
+    assert taken == longest + 10.0 * max(longest, 1.0) + 600.0 + 60.0 + 1.0
+    # The time of one that failed by itself, or ran long and was completed, is what it says.
+    study.add_trial(finished(None, 9 * 3600.0, 100.0, TrialState.FAIL))
+    study.add_trial(finished(1.0, 9 * 3600.0 + 100.0, 7000.0))
+    assert certificate_of(study, Deadline(3600.0)).terms["taken"] >= 7100.0
+
+
 def twice(params) -> float:
     return 2.0 + 0.0 * params["x"]
 

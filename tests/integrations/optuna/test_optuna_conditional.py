@@ -338,3 +338,19 @@ def test_an_enqueued_value_that_is_none_of_its_parents_choices_does_no_harm() ->
 
 def proposal(trial: optuna.Trial) -> dict:
     return trial.storage.get_trial(trial._trial_id).system_attrs["regretstop:proposal"]
+
+
+def test_values_that_nobody_has_tried_are_warned_of_once(log) -> None:
+    """They are tried one after the other, each with a reason of its own."""
+
+    def objective(trial: optuna.Trial) -> float:
+        branch = trial.suggest_categorical("branch", list("abcdefgh"))
+        return trial.suggest_float(f"of {branch}", 0.0, 1.0)
+
+    study = optuna.create_study(sampler=GPUCBSampler(seed=0))
+    reasons: set[str] = set()
+    callbacks = [RegretBoundCallback(epsilon=1e-3), lambda study, _: reasons.add(certificate_of(study).reason)]
+    study.optimize(objective, n_trials=10, callbacks=callbacks)
+    assert sum("has a value yet" in reason for reason in reasons) > 3
+    (warning,) = [said for said in log.at(logging.WARNING) if "No regret bound" in said]
+    assert "no trial with 'branch' = " in warning

@@ -5,6 +5,7 @@ import math
 import subprocess
 import sys
 from dataclasses import replace
+from enum import Enum, IntEnum
 
 import optuna
 import pytest
@@ -213,6 +214,43 @@ def chosen(choices: list) -> object:
 
 # Optuna warns of what a storage cannot keep.
 ignore = pytest.mark.filterwarnings("ignore:Choices for a categorical distribution:UserWarning")
+
+
+class Word(str, Enum):
+    A = "a"
+    B = "b"
+
+
+class Number(IntEnum):
+    ONE = 1
+    TWO = 2
+
+
+class Part(float):
+    """A number of a class of one's own."""
+
+
+CLASSES = {"str": list(Word), "int": list(Number), "float": [Part(0.5), Part(1.5)], "mixed": ["plain", Word.A]}
+
+
+@pytest.mark.parametrize("kind", ["SQLite", "journal", "memory"])
+@pytest.mark.parametrize("choices", CLASSES.values(), ids=CLASSES)
+def test_choices_with_classes_are_given_as_they_are_and_modelled(kind, choices, tmp_path):
+    """JSON keeps a member of an enumeration as the string or number that it is equal to."""
+    study = optuna.create_study(storage=of(kind, tmp_path), sampler=GPUCBSampler(seed=0), study_name="s")
+    seen: list[object] = []
+
+    def objective(trial: optuna.Trial) -> float:
+        seen.append(trial.suggest_categorical("c", choices))
+        return trial.suggest_float("x", 0, 1) + choices.index(seen[-1])
+
+    study.optimize(objective, n_trials=8, callbacks=[RegretBoundCallback(rule=RULE)])
+    if kind != "memory":  # another process knows nothing but what is stored
+        again = optuna.load_study(study_name="s", storage=of(kind, tmp_path), sampler=GPUCBSampler(seed=1))
+        again.optimize(objective, n_trials=3)
+    assert all(any(value is choice for choice in choices) for value in seen)
+    assert {"c", "x"} == set(study.trials[-1].system_attrs["regretstop:proposal"])
+    assert math.isfinite(certificate_of(study).bound)
 
 
 @ignore
