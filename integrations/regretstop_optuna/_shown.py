@@ -35,6 +35,8 @@ class Shown:
 
 def as_shown(rule: Rule, view: View) -> Rule:
     """Return the rule, with its functions, if it has any, made for the space of the study's model."""
+    if rule.with_points(dict) == rule:  # it has no function, and need not go through the trials
+        return rule
     tree = view.tree
     fixed: dict[Place, Mapping[str, Any]] = {}
     for o in view.observations:
