@@ -307,3 +307,24 @@ def test_a_search_with_two_constraints_finds_their_edge() -> None:
     assert certificate.stop
     assert certificate.incumbent_value is not None
     assert certificate.incumbent_value <= -1.55 + 0.02  # b, x = 1, y = 1/2
+
+
+def test_samples_of_the_objective_end_no_search_whose_constraints_have_none() -> None:
+    """Beside TPE on Gardner's problem they ended one of seven falsely: the constraint was taken at its mode."""
+    space = Space({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)})
+    rng = np.random.default_rng(3)
+    met, told, rule = GPUCB(space, seed=0), GPUCB(space, seed=0), UCBbr(0.1)
+    for _ in range(70):
+        x, y = rng.random(2)
+        value = 1.0 - (x - 0.4) ** 2 - (y - 0.5) ** 2 + 0.02 * float(rng.standard_normal())
+        for optimizer, limit in ((met, 2.0), (told, 1.6)):
+            optimizer.tell({"x": x, "y": y}, value, constraints=[x + y - limit])
+        certificate = met.certificate(rule)
+        if certificate.stop:
+            break
+    assert "in the mean over 32 samples" in certificate.reason
+    violated = told.certificate(rule)
+    assert violated.model is not None
+    assert violated.model.n_constraints == 1
+    assert not violated.stop
+    assert "samples" not in violated.reason

@@ -99,7 +99,7 @@ class LedgerRule(Rule):
             of_noise = snapshot.model.posteriors[0], regret_of_noise(snapshot, shared), self.tolerance, found.incumbent
             terms["noise_needs"] = noise_needs(snapshot, *of_noise)
             reason = (reason or verdict(bound, self.tolerance)) + noise_remark(
-                snapshot, *of_noise, "" if snapshot.model.over_samples is None else _UNLESS
+                snapshot, *of_noise, _UNLESS if _can_doubt(snapshot) else ""
             )
         return self._of_count(snapshot, ledger, found, bound, terms, reason)
 
@@ -146,14 +146,18 @@ class LedgerRule(Rule):
         return gap_beside(snapshot, ledger.risk_of(snapshot.test), self.tolerance, incumbent)
 
 
+def _can_doubt(snapshot: Snapshot) -> bool:
+    return snapshot.model.over_samples is not None and not snapshot.model.n_constraints
+
+
 def _has_doubts(snapshot: Snapshot, incumbent: int, epsilon: float) -> bool:
     """Return whether samples of the hyperparameters are asked in this test, if that would matter.
 
     They take a second: from 30 observations on they are asked at every second test, from 60 at every third, and so on.
-    And they may all take structure for noise, as long as nothing tells it apart.
+    And they may all take structure for noise, as long as nothing tells it apart. Of constraints there are no samples.
     """
     n, data, model = snapshot.data.n_observations, snapshot.data, snapshot.model
-    if model.over_samples is None or n < FEWEST_SAMPLED or snapshot.test % (1 + n // FEWEST_SAMPLED):
+    if not _can_doubt(snapshot) or n < FEWEST_SAMPLED or snapshot.test % (1 + n // FEWEST_SAMPLED):
         return False
     noise_std = model.noise_std_of(model.posteriors[0], snapshot.mean_of(incumbent))
     return noise_is_told(noise_std, epsilon, data.points, data.values)
