@@ -9,7 +9,8 @@ from tests.integrations.ray.restorable import is_restorable
 
 STATE = json.dumps({"trial_data": [[json.dumps({"trial_id": "a"}), "{}"]]}).encode()
 SEARCHER = dumps({"observed": [(0.25, 1.0)], "of_trial": lambda: "a"})
-WHOLE = {"experiment_state-1.json": STATE, "searcher-state-1.pkl": SEARCHER}
+GENERATOR = dumps({"counter": 3, "search_alg": None})
+WHOLE = {"experiment_state-1.json": STATE, "searcher-state-1.pkl": SEARCHER, "search_gen_state-1.json": GENERATOR}
 
 
 @pytest.fixture
