@@ -537,6 +537,20 @@ def test_rules_whose_functions_look_alike_are_asked_each_for_itself() -> None:
         ]
 
 
+def test_a_search_can_be_pickled_whatever_its_rules_hold() -> None:
+    optimizer, rule = (
+        GPUCB(Space({"x": Float(0.0, 1.0)}), direction="minimize", seed=0),
+        CostAware(1.0, cost=lambda _: 1.0),
+    )
+    for _ in range(8):
+        params = optimizer.ask()
+        optimizer.tell(params, (params["x"] - 0.3) ** 2)
+    said = optimizer.certificate(rule)
+    again = pickle.loads(pickle.dumps(optimizer))
+    assert again.certificate(rule) == said
+    assert again.ask() == optimizer.ask()
+
+
 def test_what_is_told_after_a_history_of_others_has_a_number_of_its_own() -> None:
     optimizer = GPUCB(Space({"x": Float(0.0, 1.0)}), seed=0)
     optimizer.replace_history([Observation({"x": i / 9}, float(i), number, ended) for i, number, ended in

@@ -50,7 +50,9 @@ def without_a_night(observation: Observation, longest: float) -> Observation:
     if observation.value is None or not math.isnan(observation.value) or observation.span is None:
         return observation
     start, end = observation.span
-    return replace(observation, span=(start, min(end, start + _patience(longest))))
+    latest = start + _patience(longest)
+    # The very object if nothing is wrong with it, by which it is known to be encoded.
+    return observation if end <= latest else replace(observation, span=(start, latest))
 
 
 def has_value(trial: FrozenTrial) -> bool:

@@ -12,8 +12,8 @@ from regretstop_optuna._digest import Digest, View
 from regretstop_optuna._memory import Memory
 from regretstop_optuna._write import attributes_of
 
-# Two observations of one point differ by √2 σ, so it happens once in 90,000 trials that one is better by chance by more
-# than three times that: a search is not reopened by a lucky score every now and then.
+# Two observations of one point differ by √2 σ, a deviation, and by more than three times that, with this sign, once in
+# 740 pairs: few searches are reopened by a lucky score, and the bound is allowed on top.
 _DEVIATIONS = 3.0 * math.sqrt(2.0)
 
 

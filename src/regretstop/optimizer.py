@@ -97,6 +97,9 @@ class GPUCB:
         # The last test of each rule, by its repr; rules with a function that look alike need not be equal.
         self._tests: dict[str, tuple[Rule, EncodedHistory, Certificate]] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_tests": {}}  # of rules with functions, which cannot all be pickled
+
     @property
     def direction(self) -> Direction:
         """Whether values are maximised or minimised."""

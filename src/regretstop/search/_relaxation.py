@@ -32,8 +32,9 @@ def relaxation(
         constraints: What is known of the constraints, at least one.
         candidates: Encoded points, shape (m, d).
         found: Whether a feasible point is known.
-        steers: Whether it says where to look next, which is nowhere that a constraint is surely violated: the smallest
-            bound may be that of f itself, and its maximum one that was evaluated, again and again.
+        steers: Whether it says where to look next: then a constraint that is surely violated where μ + 2σ is largest
+            weighs more, as long as there are larger weights. The smallest bound may be that of f itself, and its
+            maximum one that was evaluated, again and again.
     """
     if not found:
         return Lagrangian(objective, [(each, _in_its_units(_URGENT, objective, each)) for each in constraints])

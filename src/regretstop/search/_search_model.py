@@ -70,7 +70,7 @@ class SearchModel:
 
     @property
     def steered(self) -> "SearchModel":
-        """As `relaxed`, to choose the next point by: not where a constraint is surely violated."""
+        """As `relaxed`, to choose the next point by: turned away from where a constraint is surely violated."""
         return self._with(self._steered) if self.constraints else self
 
     def _steered(self, maximizer: Maximizer) -> Maximizer:

@@ -8,6 +8,9 @@ from regretstop.array import Array
 from regretstop.spaces._branches import Branch
 from regretstop.spaces._space import SAME_POINT, Space
 
+# So many times as many points that failed as were needed with a value: then none is to be had.
+_IN_VAIN = 2
+
 
 @dataclass(frozen=True)
 class Lacking:
@@ -31,10 +34,6 @@ class Lacking:
         return f"too few observations with {names}: {self.n} of at least {self.needed}"
 
 
-# So many times as many points that failed as were needed with a value: then none is to be had.
-_IN_VAIN = 2
-
-
 def lacking(space: Space, points: Array, n_estimated: int, failed: Array | None = None) -> Lacking | None:
     """Return parameters of some branches only that too few points have; None if there are none.
 
@@ -46,8 +45,8 @@ def lacking(space: Space, points: Array, n_estimated: int, failed: Array | None 
         space: The search space.
         points: Encoded, shape (n, d).
         n_estimated: How many numbers the model estimates in the whole space.
-        failed: Encoded points where the evaluation failed, shape (m, d): what twice as many of
-            them have as are needed is no longer lacking.
+        failed: Encoded points where the evaluation failed, shape (m, d): what twice as many of them have as
+            are needed is no longer lacking.
     """
     active = np.array([branch.active for branch in space.branches])
     counts = space.active(points).sum(axis=0)
