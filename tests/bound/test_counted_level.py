@@ -1,6 +1,7 @@
 """The search for the level above which no more than a share is left."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -59,14 +60,26 @@ class Tail:
         self._left, self._rng = left, np.random.default_rng(seed)
         self.asked: list[int] = []
 
-    def sample(self, levels: list[float], n_replicates: int) -> "Tail":
-        self.asked.append(n_replicates)
-        return self
+    def sample(self, levels: list[float], n_replicates: int) -> "Places":
+        """Return places; where they are for ε = 1 their number is kept."""
+        if 1.0 in levels:
+            self.asked.append(n_replicates)
+        return Places(self, n_replicates)
+
+    def counts(self, levels: np.ndarray, n_replicates: int) -> np.ndarray:
+        mean = self._left * np.exp(3.0 * (1.0 - levels))
+        return mean[:, None] * (1.0 + 0.1 * self._rng.standard_normal((len(levels), n_replicates)))
+
+
+@dataclass
+class Places:
+    """Where so many estimates at each level are made."""
+
+    tail: Tail
+    n_replicates: int
 
     def counts(self, levels: np.ndarray) -> np.ndarray:
-        """Return so many estimates as were asked for the last time, at each level."""
-        mean = self._left * np.exp(3.0 * (1.0 - levels))
-        return mean[:, None] * (1.0 + 0.1 * self._rng.standard_normal((len(levels), self.asked[-1])))
+        return self.tail.counts(levels, self.n_replicates)
 
 
 def counted(left: float, epsilon: float = 1.0, **options: object) -> tuple[Left, list[int]]:
@@ -125,9 +138,9 @@ class HeavyTail(Tail):
         super().__init__(left, 0)
         self._power = power
 
-    def counts(self, levels: np.ndarray) -> np.ndarray:
+    def counts(self, levels: np.ndarray, n_replicates: int) -> np.ndarray:
         """Return the same estimate as often as was asked."""
-        return np.repeat((self._left * levels**-self._power)[:, None], self.asked[-1], axis=1)
+        return np.repeat((self._left * levels**-self._power)[:, None], n_replicates, axis=1)
 
 
 @pytest.mark.parametrize("power", [0.8, 1.2, 2.0])

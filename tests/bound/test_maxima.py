@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from regretstop import Categorical, Float, Int, Space
 from regretstop.bound import ExpectedMaxima
-from regretstop.bound._counted import mean_of_capped, upper_limit
+from regretstop.bound._counts import mean_of_capped, upper_limit
 from regretstop.bound._normal_vectors import determinants
 from regretstop.model import Embedding, Kernel, Matern52, SquaredExponential
 from regretstop.model._posterior import GaussianProcessPosterior

@@ -1,15 +1,16 @@
 """The level above which no more than δ local maxima are expected, in the mean over posteriors: the counted bound."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from scipy.special import stdtrit
 
 from regretstop.array import Array
+from regretstop.bound._counts import Counts, mean_of_capped
 from regretstop.bound._maxima import LEAST_LEVEL, N_CHOSEN, ExpectedMaxima, SampledMaxima
+from regretstop.bound._summed import SUITS, summed_up
 
 # Of δ: what is kept for the error with which maxima are counted.
 _COUNTING = 0.01
@@ -19,16 +20,11 @@ _COUNTING = 0.01
 _FIRST_LOOK, _FAR, _NEAR, _MORE = 2, 8, 16, 4
 # Where the level is off ε by more than this factor the count is far from δ.
 _IS_FAR = 1.5
-# Places for one level suit those that are larger or smaller by no more than the first factor. Far below them what is
-# missed would not be seen to be.
-_SUITS, _FARTHEST = 1.25, 5.0
+# Of all posteriors together, for what is left to gain on average.
+_SUMMED = 2
+# So far below a level places for it are not looked at; and what may be left is at most so many prior deviations.
+_FARTHEST, _MOST_STDS = 5.0, 8.0
 _ROUNDS = 6
-# What is left is summed up over the levels that were looked at, one at a part of the smallest, and so many more, up to
-# so many prior deviations.
-_LOWEST, _N_HIGHER, _MOST_STDS = 4.0, 5, 8.0
-# As long as the sum seems off by more than this share, a level is added between any two where it is off the most, or by
-# more than a quarter as much; for so many rounds.
-_COARSE, _SPLIT, _FINER_ROUNDS = 0.1, 0.25, 3
 # In prior deviations, or times a guess: so high nothing is left, and squares are finite.
 _HIGHEST = 1e100
 # Of the search for a level: how exact it is.
@@ -99,17 +95,28 @@ def count_left(
         sampled, known, least = _places(maxima, levels, n_replicates, epsilon, delta if if_closed else math.inf)
         if if_closed and least > delta:
             return Left(math.inf, least, 0.0, math.inf, 0.0, n_replicates * N_CHOSEN)
-        counts = _Counts(sampled, {epsilon: known})
+        counts = Counts(sampled, {epsilon: known})
         bound = _level_with(partial(counts.upper, log_risk=log_risk), (1.0 - _COUNTING) * delta, levels[0])
-        (above,), (error,), _ = mean_of_capped(counts.at(np.array([epsilon])))
-        is_open = above <= delta and epsilon <= bound
-        if not is_open or n_replicates >= most or not decides():
+        (above,), (error,) = counts.mean_and_error(np.array([epsilon]))
+        if above > delta:  # the answer is clear, but of two replicates each the bound may be all error
+            enough = 0 if is_one or if_closed else _replicates(maxima, _NEAR * _MORE)
+            level = bound if n_replicates >= enough else _level_with(counts.mean, delta, epsilon, _ROUGH)
+            if not level * _IS_FAR < bound:
+                break
+            levels, n_replicates = [level, epsilon], enough
+            continue
+        if bound < epsilon or n_replicates >= most or not decides():
             break
         n_replicates = max(_replicates(maxima, _NEAR), n_replicates) * _MORE
         if is_one:
             levels = [_level_with(counts.mean, delta, levels[0], _ROUGH), epsilon]
-    mean, mean_error = counts.total(_MOST_STDS * max(each.prior_std for each in maxima), gain)
-    bound = max(bound, min(levels) / _SUITS)
+
+    def count_at(lower: Sequence[float]) -> Counts:
+        return Counts([each.sample(lower, _replicates(maxima, _SUMMED)) for each in maxima])
+
+    highest = _MOST_STDS * max(each.prior_std for each in maxima)
+    mean, mean_error = summed_up(counts, min(levels), highest, gain, count_at)
+    bound = max(bound, min(levels) / SUITS)
     return Left(bound, float(above), float(error), mean, mean_error, n_replicates * N_CHOSEN)
 
 
@@ -134,68 +141,10 @@ def _places(
     return sampled, np.array(counts), least
 
 
-class _Counts:
-    """How much is left above levels, each of which is counted once.
-
-    Args:
-        sampled: The places under each posterior.
-        known: Replicates of the count under each posterior, shape (p, R), above levels at which it is known.
-    """
-
-    def __init__(self, sampled: Sequence[SampledMaxima], known: Mapping[float, Array] | None = None) -> None:
-        self._sampled = sampled
-        self._known: dict[float, Array] = dict(known or {})
-
-    def at(self, levels: Array) -> Array:
-        """Return replicates of the count under each posterior above levels of shape (l,), shape (p, l, R)."""
-        new = [level for level in levels.tolist() if level not in self._known]
-        if new:
-            counts = np.array([each.counts(np.array(new)) for each in self._sampled])
-            self._known |= dict(zip(new, counts.swapaxes(0, 1), strict=True))
-        return np.stack([self._known[level] for level in levels.tolist()], axis=1)
-
-    def mean(self, levels: Array) -> Array:
-        """Return the mean over posteriors of min(1, N), shape (l,)."""
-        return mean_of_capped(self.at(levels))[0]
-
-    def upper(self, levels: Array, *, log_risk: float) -> Array:
-        """Return what that mean exceeds with a probability of at most e^log_risk, shape (l,)."""
-        return upper_limit(self.at(levels), log_risk)
-
-    def total(self, highest: float, gain: Callable[[Array], Array]) -> tuple[float, float]:
-        """Estimate ∫ min(1, N) dg ≥ E[max(f* − f(x̂), 0)], and its standard error if all levels err together.
-
-        Args:
-            highest: A level above all that may be left.
-            gain: g of levels.
-        """
-        known = sorted(self._known)
-        n_higher = _N_HIGHER if known[-1] < highest else 1
-        self.at(np.append(known[0] / _LOWEST, _geomspace(known[-1], highest, n_higher)))
-        for _ in range(_FINER_ROUNDS):
-            levels = np.array(sorted(self._known))
-            left, gains = self.mean(levels), gain(levels)
-            # By the chords of a tail that falls by much from one level to the next the integral is far too large.
-            excess = np.diff(gains) * (0.5 * (left[1:] + left[:-1]) - np.sqrt(left[1:] * left[:-1]))
-            if not np.sum(excess) > _COARSE * _integral(left, gains):
-                break
-            self.at(np.sqrt(levels[1:] * levels[:-1])[excess > _SPLIT * np.max(excess)])
-        levels = np.array(sorted(self._known))
-        left, errors, _ = mean_of_capped(self.at(levels))
-        gains = gain(levels)
-        return _integral(left, gains), _integral(errors, gains)
-
-
-def _integral(values: Array, gains: Array) -> float:
-    """Return the integral from 0 over gains of shape (l,), the first value up to the first, by chords from there."""
-    # NumPy's trapezoidal rule has another name in each major version, and SciPy's takes long to import.
-    return float(values[0] * gains[0] + np.sum(0.5 * np.diff(gains) * (values[1:] + values[:-1])))
-
-
 def count_above(maxima: Sequence[ExpectedMaxima], level: float) -> tuple[float, float]:
     """Estimate how many maxima above a level are expected, at most 1 under each posterior, and the error."""
     level = min(level, _HIGHEST * max(each.prior_std for each in maxima))
-    counts = _Counts([each.sample([level], _replicates(maxima, _FAR)) for each in maxima])
+    counts = Counts([each.sample([level], _replicates(maxima, _FAR)) for each in maxima])
     above, error, _ = mean_of_capped(counts.at(np.array([level])))
     return float(above[0]), float(error[0])
 
@@ -214,7 +163,7 @@ def likely_level(maxima: Sequence[ExpectedMaxima], delta: float, epsilon: float 
         least = max(least, epsilon / _FARTHEST)
     level = likely = epsilon if is_asked else max(each.level_for(delta) for each in maxima)
     for _ in range(_ROUNDS):
-        counts = _Counts([each.sample([level], _replicates(maxima, _FIRST_LOOK)) for each in maxima])
+        counts = Counts([each.sample([level], _replicates(maxima, _FIRST_LOOK)) for each in maxima])
         likely = max(_level_with(counts.mean, delta, level, _ROUGH), least)
         if math.isinf(likely) or (likely <= level * _IS_FAR and (is_asked or level <= likely * _IS_FAR)):
             break
@@ -262,36 +211,3 @@ def _level_with(left: Callable[[Array], Array], share: float, level: float, prec
 
 def _geomspace(low: float, high: float, n: int) -> Array:
     return np.asarray(np.geomspace(low, high, n), dtype=np.float64)
-
-
-def mean_of_capped(counts: Array) -> tuple[Array, Array, Array]:
-    """Return the mean over posteriors of min(1, N), its standard error and the degrees of freedom of that.
-
-    Where N may well be above 1 it counts as 1: the mean of estimates that are capped one by one would be too small.
-
-    Args:
-        counts: Replicates of the estimate of N under each posterior, at several levels or none; shape (p, …, R), R ≥ 2.
-
-    Returns:
-        All of shape (…).
-    """
-    n = counts.shape[-1]
-    variances = np.var(counts, axis=-1, ddof=1) / n
-    means = np.mean(counts, axis=-1)
-    is_capped = means + 2.0 * np.sqrt(variances) >= 1.0
-    variances = np.where(is_capped, 0.0, variances)
-    total = variances.sum(axis=0)
-    # Welch & Satterthwaite: as many as if the largest variances alone counted.
-    shares = variances / np.where(total > 0.0, total, 1.0)
-    freedom = (n - 1) / np.maximum((shares**2).sum(axis=0), 1e-300)
-    return np.mean(np.where(is_capped, 1.0, means), axis=0), np.sqrt(total) / len(counts), freedom
-
-
-def upper_limit(counts: Array, log_risk: float) -> Array:
-    """Return what the mean over posteriors of min(1, N) exceeds with a probability of at most e^log_risk, shape (…).
-
-    Student's, for means of many places are about normal.
-    """
-    mean, error, freedom = mean_of_capped(counts)
-    quantile = -np.asarray(stdtrit(freedom, math.exp(log_risk)), dtype=np.float64)
-    return np.where(error == 0.0, mean, np.minimum(mean + quantile * error, 1.0))
