@@ -18,6 +18,7 @@ are read, and no longer written.
 
 import dataclasses
 import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -37,6 +38,9 @@ INDEPENDENT = "regretstop:independent"
 TYPED = "regretstop:typed"
 SCORES = "terminator:cv_scores"
 _DECISION = "regretstop:decision:"
+# In a proposal, beside the parameters: when it was made, in seconds since 1970. Optuna 4 keeps the local times of the
+# host on which a trial runs, without their zone.
+_PROPOSED_AT = "regretstop:proposed_at"
 _CERTIFICATE = "regretstop:certificate:"
 
 Attributes = Mapping[str, Any]
@@ -267,7 +271,14 @@ def proposal_of(params: Mapping[str, Any], distributions: Mapping[str, BaseDistr
 
     Values go in Optuna's internal form, plain numbers: a category need not be JSON.
     """
-    return {name: float(distributions[name].to_internal_repr(value)) for name, value in params.items()}
+    numbers = {name: float(distributions[name].to_internal_repr(value)) for name, value in params.items()}
+    return numbers | {_PROPOSED_AT: time.time()}
+
+
+def proposed_at(trial: FrozenTrial) -> float | None:
+    """Return when the trial's point was proposed, in seconds since 1970; None where that is not known."""
+    found = trial.system_attrs.get(PROPOSAL, {}).get(_PROPOSED_AT)
+    return None if found is None else float(found)
 
 
 def point_of(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import datetime
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,7 +11,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from regretstop import Observation
 from regretstop.rules import standard_error
-from regretstop_optuna._attributes import SCORES, point_of
+from regretstop_optuna._attributes import SCORES, point_of, proposed_at
 from regretstop_optuna._constraints import constraints_of, is_feasible
 from regretstop_optuna._space import Distributions, is_single
 
@@ -76,12 +77,17 @@ def running_points(
         longest: For how many seconds the longest completed trial ran.
         but: The trial that asks.
     """
-    now = datetime.datetime.now()
     return [
         point_of(t, distributions)
         for t in trials
-        if t.state == TrialState.RUNNING and t.number != but.number and seconds_of(t, now) <= _patience(longest)
+        if t.state == TrialState.RUNNING and t.number != but.number and _age(t) <= _patience(longest)
     ]
+
+
+def _age(trial: FrozenTrial) -> float:
+    """Return for how many seconds a trial has been running, whatever its host's time zone if its point tells."""
+    proposed = proposed_at(trial)
+    return seconds_of(trial, datetime.datetime.now()) if proposed is None else time.time() - proposed
 
 
 def _patience(longest: float) -> float:

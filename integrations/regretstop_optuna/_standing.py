@@ -28,6 +28,8 @@ def standing(study: Study, memory: Memory, view: View, rule: Rule | None = None)
     """
 
     def stands(trial: int, said: Statement, asked: Rule | None) -> bool:
+        if trial >= len(view.trials):  # another process has just decided, or attributes were copied to fewer trials
+            return False
         if said.guarantee == "none":
             return _is_still_met(sign_of(study), view, trial, said, asked)
         has_its_space = view.obstacle is None and _has_its_space(view, trial)
@@ -116,5 +118,8 @@ def _has_its_space(view: View, trial: int) -> bool:
     if not view.tree.has_branches:  # what all trials share they shared before
         return True
     ended = view.trials[trial].datetime_complete
-    before = [t for t in view.trials if t.datetime_complete and ended and t.datetime_complete <= ended]
+    # By timestamps: those of imported trials may have a time zone, which Optuna's own have not.
+    before = [
+        t for t in view.trials if t.datetime_complete and ended and t.datetime_complete.timestamp() <= ended.timestamp()
+    ]
     return Digest().read(before).tree == view.tree

@@ -4,12 +4,23 @@ A sampler has to write to a trial that is still running, and under `HyperbandPru
 view that hides the other brackets. Optuna's own samplers reach for the storage in both cases.
 """
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
+from optuna.exceptions import StorageInternalError
 from optuna.storages import BaseStorage, InMemoryStorage
 from optuna.study import Study
 from optuna.trial import FrozenTrial
+
+
+def reading_errors() -> tuple[type[Exception], ...]:
+    """Return what storages raise where they cannot be read for the moment.
+
+    A database may be locked, a journal on a file system of the network gone, and a proxy out of reach.
+    """
+    grpc = sys.modules.get("grpc")
+    return (StorageInternalError, OSError, *((grpc.RpcError,) if grpc is not None else ()))
 
 
 def place_of(study: Study) -> tuple[BaseStorage, int]:

@@ -4,7 +4,6 @@ import contextlib
 import threading
 from typing import Any
 
-from optuna.exceptions import StorageInternalError
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
@@ -12,6 +11,7 @@ from regretstop import Rule, Surrogate
 from regretstop.rules import Epsilon, resolve_rule
 from regretstop_optuna._logging import logger
 from regretstop_optuna._models import Models
+from regretstop_optuna._storage import reading_errors
 from regretstop_optuna.check import check_study
 from regretstop_optuna.decision import decide, models_of
 
@@ -109,7 +109,7 @@ class RegretBoundCallback:
             )
         try:
             decision = decide(study, self._rule, lent or self._models, trial)
-        except StorageInternalError as error:
+        except reading_errors() as error:
             # Others may keep a database locked for longer than this worker waits. The next call sees what was missed.
             if not self._has_warned:
                 self._has_warned = True

@@ -77,9 +77,9 @@ def certificate_of(study: Study, rule: Rule | None = None) -> Certificate | None
     Raises:
         ValueError: If it is no rule, or the study has several objectives.
     """
+    check_study(study)
     memory = memory_of(study)
     if rule is not None:
-        check_study(study)
         rule = resolve_rule(None, None, rule, has_scores=True)
         return certify(study, memory.view(study), rule, models_of(study) or memory.models).certificate
     stored = standing(study, memory, memory.view(study))

@@ -12,7 +12,7 @@ from regretstop.bound._counts import Counts
 SUITS = 1.25
 # It is summed up over the levels that were looked at, and so many more above them.
 _N_HIGHER = 5
-# Below the lowest level it is left open how soon all is left. Where that matters by more than this share of the sum, and
+# Below the lowest level it is open how soon all is left. Where that matters by more than this share of the sum, and
 # less than so much is left above that level, lower ones are looked at, these parts of it; for so many rounds.
 _OPEN, _SURE, _LOWER, _LOWER_ROUNDS = 0.1, 0.9, (0.4, 0.1), 6
 # As long as the sum seems off by more than this share, a level is added between any two where it is off the most, or by
@@ -37,7 +37,8 @@ def summed_up(
         count_at: Returns the counts of places that suit other levels.
     """
     left = _Left(counts, suited / SUITS)
-    left.look(np.geomspace(left.levels[-1], max(highest, left.levels[-1]), _N_HIGHER))
+    top = float(left.levels[-1])
+    left.look(np.asarray(np.geomspace(top, max(highest, top), _N_HIGHER), dtype=np.float64))
     for _ in range(_LOWER_ROUNDS):
         lowest = left.levels[:1]
         below, share = float(gain(lowest)[0]), float(left.means[0])

@@ -28,3 +28,12 @@ def branin(trial: optuna.Trial) -> float:
     x, y = trial.suggest_float("x", -5, 10), trial.suggest_float("y", 0, 15)
     valley = y - 5.1 / (4 * math.pi**2) * x**2 + 5 / math.pi * x - 6
     return valley**2 + 10 * (1 - 1 / (8 * math.pi)) * math.cos(x) + 10
+
+
+def proposal(trial: optuna.trial.FrozenTrial) -> dict[str, float]:
+    """What was published of the trial's point: a number for each parameter."""
+    return {
+        name: value
+        for name, value in trial.system_attrs.get("regretstop:proposal", {}).items()
+        if name != "regretstop:proposed_at"
+    }

@@ -21,6 +21,7 @@ from regretstop_optuna._digest import Digest, View
 from regretstop_optuna._tree import Axis
 
 from regretstop import GaussianProcess, OptimalityGap
+from tests.integrations.optuna.objectives import proposal
 
 UNIT = FloatDistribution(0.0, 1.0)
 ABC = CategoricalDistribution(["a", "b", "c"])
@@ -252,7 +253,7 @@ def test_a_conditional_study_ends_by_a_true_certificate(sampler, seed: int, log)
     if sampler is GPUCBSampler:
         assert not [line for line in log.at(logging.WARNING) if "sampled by" in line]
         # From the fifth trial on, what the objective asked for is what was proposed.
-        assert all(t.system_attrs["regretstop:proposal"].keys() == t.params.keys() for t in study.trials[-3:])
+        assert all(proposal(t).keys() == t.params.keys() for t in study.trials[-3:])
 
 
 def test_a_stored_conditional_study_goes_on_elsewhere(tmp_path) -> None:
@@ -304,7 +305,7 @@ def test_ranges_that_move_are_searched_each_in_its_own() -> None:
     study.optimize(objective, n_trials=60, callbacks=[RegretBoundCallback(epsilon=0.5)])
     assert certificate_of(study).stop
     assert study.best_value < 0.5
-    assert all(t.system_attrs["regretstop:proposal"].keys() == {"wide", "x"} for t in study.trials[4:])
+    assert all(proposal(t).keys() == {"wide", "x"} for t in study.trials[4:])
 
 
 def test_an_integer_decides_how_many_there_are() -> None:
@@ -335,11 +336,7 @@ def test_an_enqueued_value_that_is_none_of_its_parents_choices_does_no_harm() ->
     study.ask()  # it runs, with that value; Optuna itself raises where the objective suggests it
     other = study.ask()
     other.suggest_categorical("p", ABC.choices)
-    assert proposal(other).keys() <= {"p", "x", "y"}
-
-
-def proposal(trial: optuna.Trial) -> dict:
-    return trial.storage.get_trial(trial._trial_id).system_attrs["regretstop:proposal"]
+    assert proposal(study.trials[-1]).keys() <= {"p", "x", "y"}
 
 
 def test_values_that_nobody_has_tried_are_warned_of_once(log) -> None:

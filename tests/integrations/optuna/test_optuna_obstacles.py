@@ -26,7 +26,7 @@ from regretstop_optuna._digest import Digest
 from regretstop_optuna.versions import journal
 
 from regretstop import Observation, OptimalityGap
-from tests.integrations.optuna.objectives import parabola
+from tests.integrations.optuna.objectives import parabola, proposal
 
 RULE = OptimalityGap(epsilon=1.0, beta="grid")
 SAMPLERS = {
@@ -249,7 +249,7 @@ def test_choices_with_classes_are_given_as_they_are_and_modelled(kind, choices, 
         again = optuna.load_study(study_name="s", storage=of(kind, tmp_path), sampler=GPUCBSampler(seed=1))
         again.optimize(objective, n_trials=3)
     assert all(any(value is choice for choice in choices) for value in seen)
-    assert {"c", "x"} == set(study.trials[-1].system_attrs["regretstop:proposal"])
+    assert {"c", "x"} == set(proposal(study.trials[-1]))
     assert math.isfinite(certificate_of(study).bound)
 
 
@@ -262,7 +262,7 @@ def test_a_choice_that_json_changes_is_sampled_apart_and_the_certificate_says_so
     study.optimize(chosen(choices), n_trials=8, callbacks=[RegretBoundCallback(rule=RULE)])
     assert len(study.trials) == 8
     assert all(t.state == TrialState.COMPLETE for t in study.trials)
-    assert all(set(t.system_attrs["regretstop:proposal"]) == {"x"} for t in study.trials[1:])
+    assert all(set(proposal(t)) == {"x"} for t in study.trials[1:])
     certificate = certificate_of(study)
     assert certificate is not None
     assert math.isinf(certificate.bound)
@@ -312,7 +312,7 @@ def test_a_choice_that_comes_back_equal_is_modelled(kind, name, tmp_path, log):
     choices = (KEPT | CHANGED)[name]
     study = optuna.create_study(storage=of(kind, tmp_path), sampler=GPUCBSampler(seed=0))
     study.optimize(chosen(choices), n_trials=11, callbacks=[RegretBoundCallback(rule=OptimalityGap(1e-9, beta="grid"))])
-    assert all(set(t.system_attrs["regretstop:proposal"]) == {"x", "c"} for t in study.trials[1:])
+    assert all(set(proposal(t)) == {"x", "c"} for t in study.trials[1:])
     assert math.isfinite(certificate_of(study).bound)
     assert not log.at(logging.WARNING)
 
@@ -326,6 +326,7 @@ def test_a_choice_that_comes_back_equal_is_modelled(kind, name, tmp_path, log):
         check_study,
         lambda study: should_stop(study, epsilon=1.0),
         should_stop,
+        certificate_of,
         lambda study: certificate_of(study, RULE),
         plot_regret_bound,
         regretstop_optuna.matplotlib.plot_regret_bound,

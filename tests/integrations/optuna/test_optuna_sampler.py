@@ -21,7 +21,7 @@ from regretstop_optuna import GPUCBSampler, RegretBoundCallback
 
 from regretstop import AcquisitionThreshold, GaussianProcess, Matern52, OptimalityGap, UCBbr
 from tests.effort import examples
-from tests.integrations.optuna.objectives import BRANIN_MINIMUM, branin, bumps, parabola
+from tests.integrations.optuna.objectives import BRANIN_MINIMUM, branin, bumps, parabola, proposal
 
 
 def new_study(direction: str = "minimize", **options) -> optuna.Study:
@@ -32,10 +32,6 @@ def new_study(direction: str = "minimize", **options) -> optuna.Study:
 def modelled(study: optuna.Study) -> list[optuna.trial.FrozenTrial]:
     """The trials whose point the model proposed, and that kept to it."""
     return [t for t in study.trials if set(t.params) <= set(proposal(t))]
-
-
-def proposal(trial: optuna.trial.FrozenTrial) -> dict[str, float]:
-    return trial.system_attrs.get("regretstop:proposal", {})
 
 
 @pytest.mark.parametrize(
@@ -278,6 +274,20 @@ def test_a_trial_that_died_long_ago_is_not_kept_away_from():
 
     assert running_since(3600) == unhindered
     assert running_since(5) != unhindered
+
+
+@pytest.mark.parametrize("hours", [-9, 9])
+def test_a_running_trial_on_a_host_in_another_time_zone_is_kept_away_from(hours):
+    """Optuna 4 keeps the local time of the host on which a trial began: it seems to have begun hours ago, or later."""
+    study = new_study()
+    study.optimize(bumps, n_trials=8)
+    other = copy.deepcopy(study)
+    proposed = other.ask().relative_params
+    running = other.trials[-1]
+    assert running.datetime_start is not None
+    running.datetime_start += datetime.timedelta(hours=hours)
+    study.add_trial(running)
+    assert study.ask().relative_params != proposed
 
 
 @pytest.mark.parametrize("outcome", ["raise", "prune", "nan", "none", "inf"])

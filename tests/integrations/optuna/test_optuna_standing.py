@@ -1,5 +1,7 @@
 """What becomes of a decision when the study goes on, and its trials show more."""
 
+import datetime
+
 import numpy as np
 import optuna
 import pytest
@@ -159,3 +161,46 @@ def test_a_trial_that_was_running_and_ends_later_counts() -> None:
     study.tell(slow, CLIFF)
     assert not should_stop(study, rule=rule)
     assert not should_stop(study)
+
+
+@pytest.mark.parametrize("storage", [None, "sqlite"])
+def test_a_decision_about_a_trial_that_is_not_there_does_not_stand(storage, tmp_path) -> None:
+    """Attributes were copied to a study with fewer trials; or another process decided between the two reads."""
+    url = None if storage is None else f"sqlite:///{tmp_path}/study.db"
+    old = decided(UCBbr(0.01), storage=url, study_name="old")
+    new = optuna.create_study(sampler=GPUCBSampler(seed=0), storage=url, study_name="new")
+    new.add_trials(old.trials[:3])
+    for key, value in old.user_attrs.items():
+        new.set_user_attr(key, value)
+    assert not should_stop(new)
+    assert not should_stop(new, epsilon=1e-6)
+    new.optimize(cliff, n_trials=2, callbacks=[RegretBoundCallback(epsilon=1e-6)])
+    assert len(new.trials) == 5
+
+
+def test_imported_trials_may_have_a_time_zone() -> None:
+    """As those of other trackers do, where Optuna's own times have none."""
+    choice = optuna.distributions.CategoricalDistribution(["a", "b"])
+
+    def imported(i: int) -> optuna.trial.FrozenTrial:
+        branch, name, x = "ab"[i % 2], "xy"[i % 2], (0.37 * i) % 1.0
+        trial = create_trial(
+            params={"branch": branch, name: x},
+            distributions={"branch": choice, name: UNIT},
+            value=(x - 0.4) ** 2 + 0.1 * (branch == "a"),
+        )
+        trial.datetime_start = datetime.datetime(2024, 1, 1, 0, i, tzinfo=datetime.timezone.utc)
+        trial.datetime_complete = trial.datetime_start + datetime.timedelta(seconds=30)
+        return trial
+
+    def objective(trial: optuna.Trial) -> float:
+        branch = trial.suggest_categorical("branch", ["a", "b"])
+        x = trial.suggest_float("x" if branch == "a" else "y", 0.0, 1.0)
+        return (x - 0.4) ** 2 + 0.1 * (branch == "a")
+
+    study = optuna.create_study(sampler=GPUCBSampler(seed=0))
+    study.add_trials([imported(i) for i in range(14)])
+    study.optimize(objective, n_trials=40, callbacks=[RegretBoundCallback(epsilon=0.05)])
+    assert len(study.trials) < 54
+    assert should_stop(study)
+    assert certificate_of(study).stop

@@ -79,6 +79,36 @@ def test_a_locked_database_ends_no_worker_and_the_decision_stands(sqlite, log):
     assert certificate_of(other) == certificate_of(study)
 
 
+@pytest.mark.parametrize("source", ["network file system", "gRPC"])
+def test_a_storage_that_cannot_be_read_for_the_moment_ends_no_worker(source, log):
+    error = OSError(116, "Stale file handle")
+    if source == "gRPC":
+        error = pytest.importorskip("grpc").RpcError("unavailable")
+
+    class Flaky(InMemoryStorage):
+        fails = False
+
+        def get_all_trials(self, *arguments, **options):
+            if self.fails:
+                raise error
+            return super().get_all_trials(*arguments, **options)
+
+    storage = Flaky()
+    study = optuna.create_study(storage=storage, sampler=optuna.samplers.RandomSampler(seed=0))
+
+    def fail(study, trial):
+        storage.fails = trial.number in (3, 4)
+
+    def recover(study, trial):
+        storage.fails = False
+
+    study.optimize(bumps, n_trials=8, callbacks=[fail, RegretBoundCallback(epsilon=1e-9), recover])
+    assert len(study.trials) == 8
+    (warning,) = log.at(logging.WARNING)
+    assert "trial 3" in warning
+    assert certificate_of(study) is not None
+
+
 def test_what_could_not_be_stored_is_stored_after_the_next_trial(sqlite, log):
     study, lock = sqlite
     callback = RegretBoundCallback(rule=OptimalityGap(1e-9, beta="grid"))
