@@ -1,10 +1,9 @@
 """An Optuna study, in whatever storage."""
 
-from pathlib import Path
 from typing import Any
 
 from regretstop import Replay, Rule, Schedule
-from regretstop_cli._sources import Progress, Search
+from regretstop_cli._sources import Progress, Search, reading
 
 _SQLITE = b"SQLite format 3\0"
 
@@ -18,7 +17,7 @@ def optuna_search(storage: str, study_name: str | None, best_possible: float | N
         best_possible: The best value that the objective could ever have; None where it is not known.
 
     Raises:
-        ValueError: If there is no such storage, or no such study.
+        ValueError: If there is no such storage, Optuna cannot read it, or there is no such study.
     """
     import optuna
     from regretstop_optuna import replay
@@ -26,15 +25,18 @@ def optuna_search(storage: str, study_name: str | None, best_possible: float | N
     # A bar of our own says how far it is.
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     opened = _storage(storage)
-    names = optuna.get_all_study_names(opened)
+    with reading(storage):
+        names = optuna.get_all_study_names(opened)
     if study_name is None and len(names) != 1:
         raise ValueError(f"{storage!r} has {len(names)} studies, name one: {', '.join(map(repr, names))}")
     chosen = names[0] if study_name is None else study_name
     if chosen not in names:
         raise ValueError(f"{storage!r} has no study {chosen!r}, but {', '.join(map(repr, names)) or 'none'}")
-    study = optuna.load_study(study_name=chosen, storage=opened)
-    n_running = sum(not trial.state.is_finished() for trial in study.get_trials(deepcopy=False))
-    n_trials = len(study.get_trials(deepcopy=False)) - n_running
+    with reading(storage):
+        study = optuna.load_study(study_name=chosen, storage=opened)
+        trials = study.get_trials(deepcopy=False)
+    n_running = sum(not trial.state.is_finished() for trial in trials)
+    n_trials = len(trials) - n_running
     notes = [f"{n_running} trials have not ended, and are left out"] if n_running else []
 
     def run(rule: Rule, after_stop: Schedule, progress: Progress) -> Replay:
@@ -45,19 +47,21 @@ def optuna_search(storage: str, study_name: str | None, best_possible: float | N
 
 
 def _storage(storage: str) -> Any:
-    """Return the storage, which has to be there: Optuna would make a new one where there is none."""
+    """Return the storage, which has to be there and Optuna's: Optuna would make a new one where there is none."""
     from regretstop_optuna.versions import journal
 
+    from regretstop_cli._database import check_tables, file_url, given_url
+
     if "://" in storage:
-        scheme, _, where = storage.partition(":///")
-        path = where.partition("?")[0].removeprefix("file:")  # of SQLite's driver, options follow
-        if scheme.startswith("sqlite") and not Path(path).is_file():
-            raise ValueError(f"{path!r} does not exist")
-        return storage
-    with open(storage, "rb") as file:
-        head = file.read(len(_SQLITE))
-    if head == _SQLITE:
-        return f"sqlite:///{storage}"
-    if not head.lstrip().startswith(b"{"):
-        raise ValueError(f"{storage!r} is neither an SQLite database nor a journal of Optuna, nor a CSV file")
-    return journal(storage)
+        url = given_url(storage)
+    else:
+        with open(storage, "rb") as file:
+            head = file.read(len(_SQLITE))
+        if head != _SQLITE:
+            if not head.lstrip().startswith(b"{"):
+                raise ValueError(f"{storage!r} is neither an SQLite database nor a journal of Optuna, nor a CSV file")
+            with reading(storage):
+                return journal(storage)
+        url = file_url(storage)
+    check_tables(url, storage)
+    return url.render_as_string(hide_password=False)

@@ -15,10 +15,10 @@ def space_of(rows: Sequence[Mapping[str, Any]], ranges: Sequence[str]) -> tuple[
         ranges: Declared ranges, "NAME=LOW:HIGH" or "NAME=LOW:HIGH:log".
 
     Raises:
-        ValueError: If a range is none, or of no parameter; or if nothing varies.
+        ValueError: If a range is none, of no parameter, or a second one; or if nothing varies.
     """
     names = list(dict.fromkeys(name for row in rows for name in row))
-    declared = dict(map(_read, ranges))
+    declared = declared_ranges(ranges)
     unknown = [name for name in declared if name not in names]
     if unknown:
         raise ValueError(f"--range names {', '.join(map(repr, unknown))}, and the parameters are {', '.join(names)}")
@@ -38,6 +38,23 @@ def space_of(rows: Sequence[Mapping[str, Any]], ranges: Sequence[str]) -> tuple[
         "logarithmic: what is certified is about these. --range declares others"
     )
     return Space(parameters), [note] if guessed else []
+
+
+def declared_ranges(ranges: Sequence[str]) -> dict[str, tuple[float, float, bool]]:
+    """Return the bounds of each parameter that was declared, and whether it is logarithmic.
+
+    Args:
+        ranges: As in `space_of`.
+
+    Raises:
+        ValueError: If a range is none, or a parameter has two.
+    """
+    declared: dict[str, tuple[float, float, bool]] = {}
+    for name, bounds in map(_read, ranges):
+        if name in declared:
+            raise ValueError(f"--range names {name!r} twice")
+        declared[name] = bounds
+    return declared
 
 
 def _read(text: str) -> tuple[str, tuple[float, float, bool]]:

@@ -8,7 +8,7 @@ from typing import Any, cast
 from regretstop import Observation, Replay, Rule, Schedule
 from regretstop import replay as replay_observations
 from regretstop_cli._ranges import space_of
-from regretstop_cli._sources import Progress, Search
+from regretstop_cli._sources import Progress, Search, reading
 
 _MODES = {"minimize": "min", "maximize": "max", None: None}
 
@@ -31,14 +31,17 @@ def ray_search(
         best_possible: The best value that the objective could ever have; None where it is not known.
 
     Raises:
-        ValueError: If it is no experiment, metric or direction are not known, or no trial has ended.
+        ValueError: If Ray cannot read it, metric or direction are not known, or no trial has ended.
     """
     if not any(directory.glob("experiment_state*.json")):
         raise ValueError(f"{str(directory)!r} is no directory of a Ray Tune experiment")
+    from ray.tune import ExperimentAnalysis, ResultGrid
     from regretstop_ray import replay
     from regretstop_ray.hindsight import ended_trials, searcher_of
 
-    found = ended_trials(directory.resolve(), metric, _MODES[direction])
+    with reading(str(directory)):
+        grid = ResultGrid(ExperimentAnalysis(str(directory.resolve())))
+    found = ended_trials(grid, metric, _MODES[direction])
     notes: list[str] = []
     if found.n_cut_short:
         notes.append(f"{found.n_cut_short} trials went less far than the longest, and are left out as cut short")

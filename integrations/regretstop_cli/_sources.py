@@ -1,6 +1,7 @@
 """Where a search that is over is read from."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,26 @@ class Search:
     objective: str
     notes: Sequence[str]
     replay: Callable[[Rule, Schedule, Progress], Replay]
+
+
+@contextmanager
+def reading(name: str) -> Generator[None, None, None]:
+    """Name what is read where a framework or a driver cannot read it, whatever they raise.
+
+    Args:
+        name: What the user calls it.
+
+    Raises:
+        ValueError: In place of every error, with the first line of its words.
+    """
+    try:
+        yield
+    except Exception as error:
+        words = f"{name!r} cannot be read: {type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        if "readonly database" in words:
+            # Of an old version of Optuna, or left by a process that was killed while it wrote.
+            words += ". It has to be mended by a write, and a check only reads: load the study in Optuna once"
+        raise ValueError(words) from error
 
 
 def open_search(

@@ -67,12 +67,15 @@ def check(
         # Here: whoever asks for help does not wait for SciPy.
         from regretstop import Geometric
         from regretstop_cli._answer import Answer
+        from regretstop_cli._files import check_writable, write
         from regretstop_cli._sources import open_search
         from regretstop_cli._table import check_table
 
         chosen = _rule(rule, epsilon, delta)
-        for path in (html, None if json_path in (None, "-") else Path(json_path or "")):
-            _check_writable(path)
+        if html is not None:
+            check_writable("--html", html)
+        if json_path not in (None, "-"):
+            check_writable("--json", Path(json_path))
         search = open_search(
             storage, study, value=value, direction=direction, ranges=ranges or [], best_possible=best_possible
         )
@@ -81,14 +84,16 @@ def check(
             "Asking the rule", search.n_trials, lambda tick: search.replay(chosen, Geometric(10, 1.25), tick)
         )
     answer = Answer(search, chosen, found)
-    people.print(check_table(answer))
+    people.print(check_table(answer, people.width))
     people.print(str(answer.replay.certificates[-1]), markup=False, highlight=False, soft_wrap=True)
     if json_path is not None:
         _write_json(answer.to_dict(), json_path)
     if html is not None:
         from regretstop_cli._report import report
 
-        html.write_text(report(answer), encoding="utf-8")
+        page = report(answer)
+        with _named_errors():
+            write("--html", html, page)
         people.print(f"Report: {html}", markup=False, highlight=False, soft_wrap=True)
 
 
@@ -113,13 +118,14 @@ def bound(
         found = instantaneous_regret_bound(
             t=t, posterior_std=posterior_std, noise_std=noise_std, dim=dim, delta=delta, n_L=n_l, a=a, b=b, side=side
         )
-    Console(stderr=json_path == "-").print(bound_table(found))
+    people = Console(stderr=json_path == "-")
+    people.print(bound_table(found, people.width))
     if json_path is not None:
         _write_json({name: _plain(number) for name, number in asdict(found).items()}, json_path)
 
 
 class _named_errors:
-    """Ends the program with one line where an argument is wrong, a file cannot be read, or a framework is missing."""
+    """Ends the program with one line where an argument is wrong, a file cannot be used, or a framework is missing."""
 
     def __enter__(self) -> None:
         return None
@@ -136,14 +142,6 @@ def _rule(name: RuleName, epsilon: float, delta: float) -> Any:
     return getattr(regretstop, name)(epsilon, delta)
 
 
-def _check_writable(path: Path | None) -> None:
-    """Raise before any work is done for nothing."""
-    if path is not None and not path.resolve().parent.is_dir():
-        raise ValueError(f"{str(path)!r} cannot be written: there is no such directory")
-    if path is not None and path.is_dir():
-        raise ValueError(f"{str(path)!r} cannot be written: it is a directory")
-
-
 def _with_progress(words: str, total: int, run: Callable[[Callable[[int], None]], Any]) -> Any:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
@@ -152,11 +150,15 @@ def _with_progress(words: str, total: int, run: Callable[[Callable[[int], None]]
 
 
 def _write_json(answer: dict[str, Any], path: str) -> None:
-    text = json.dumps(answer, indent=1, allow_nan=False, ensure_ascii=False)
+    from regretstop_cli._files import write
+
+    # Standard output may be in an encoding that lacks letters of the answer: there JSON escapes them.
+    text = json.dumps(answer, indent=1, allow_nan=False, ensure_ascii=path == "-")
     if path == "-":
         typer.echo(text)
     else:
-        Path(path).write_text(text, encoding="utf-8")
+        with _named_errors():
+            write("--json", Path(path), text)
 
 
 def _plain(number: float) -> float | str:
