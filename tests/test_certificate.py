@@ -234,7 +234,7 @@ def test_words_of_a_model_certificate() -> None:
         "With probability at least 0.93, given the fitted model (its hyperparameters were estimated from the data),",
         "the optimum is at most 0.0123 better than trial 17 (observed value 0.9312).",
         "It rests on a maximum over the space that was searched for, not enumerated.",
-        "Based on 41 observations; 2 left out (failed, not finite or outside the space).",
+        "Based on 41 observations; 2 left out (failed, not finite or without a place in the space).",
     ]
 
 
@@ -259,7 +259,7 @@ def test_words_of_a_heuristic_claim_no_probability_and_show_the_gap_beside_it() 
         "Certified optimality gap: at most 0.4 for trial 12, with probability at least 0.93,",
         "given the fitted model (its hyperparameters were estimated from the data).",
         "It rests on a maximum over the space that was searched for, not enumerated.",
-        "Based on 41 observations; 2 left out (failed, not finite or outside the space).",
+        "Based on 41 observations; 2 left out (failed, not finite or without a place in the space).",
     ]
     without_gap = str(changed(certificate, optimality_gap=math.inf))
     assert "Certified optimality gap: none." in without_gap
@@ -271,7 +271,7 @@ def test_words_without_a_bound_claim_nothing() -> None:
     assert text.splitlines() == [
         "Go on (OptimalityGap, ε = 0.05): too few observations",
         "Nothing can be said yet about how far the best trial is from the optimum.",
-        "Based on 1 observation; 0 left out (failed, not finite or outside the space).",
+        "Based on 1 observation; 0 left out (failed, not finite or without a place in the space).",
     ]
 
 
@@ -392,3 +392,10 @@ def test_certificates_stored_without_a_measure_are_about_the_regret() -> None:
     assert Certificate.from_dict(data) == CERTIFICATE
     with pytest.raises(ValueError, match=r"measure must be one of .* got measure='size'"):
         Certificate.from_dict({**data, "measure": "size"})
+
+
+@pytest.mark.parametrize("delta", [1e-10, 1e-29, 1e-300])
+def test_no_digits_make_a_certainty_of_a_small_risk(delta: float) -> None:
+    said = str(replace(CERTIFICATE, asked=replace(CERTIFICATE.asked, delta=delta)))
+    assert "at least 0.9999" in said
+    assert "at least 1" not in said

@@ -1,7 +1,7 @@
 """A search that is over, replayed: what a rule would have said, and what stopping would have saved."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -106,3 +106,12 @@ def test_durations_may_be_an_array() -> None:
     assert found.seconds == (0.0, 1.0, 2.0, 3.0)
     with pytest.raises(ValueError, match=r"^rule must be a stopping rule"):
         replay(history, SPACES["a line"], rule=None, direction="minimize")  # pyright: ignore[reportArgumentType]
+
+
+def test_what_lies_outside_the_space_was_not_there_to_be_found() -> None:
+    """Somebody may have widened a range later: a certificate was about the space that is given."""
+    observations = observed([5.0, 4.0, 3.0, 9.0, 6.0, 2.5, 7.0])
+    low, high = (SPACES["a line"].decode([u])["x"] for u in (0.0, 1.0))
+    far = [replace(observations[0], params={"x": high + (high - low)}, value=1e-3, number=7, ended=7.0)]
+    assert replayed(observations + far).found_later == 0.5
+    assert replayed(far + observations[:5] + observations[6:]).found_later == 0.0

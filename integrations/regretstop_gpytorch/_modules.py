@@ -164,6 +164,13 @@ def _built(
 
 def _check(modules: Modules, columns: Tensor) -> None:
     n, width = columns.shape
+    for part in modules.covar_module.modules():
+        # A single column is as good as several to PyTorch, which repeats it.
+        if isinstance(part, Kernel) and part.has_lengthscale and width == 1 and (part.ard_num_dims or 1) > 1:
+            raise ValueError(
+                f"the model does not take points with 1 columns, one per numeric parameter and per category: "
+                f"{type(part).__name__} has ard_num_dims={part.ard_num_dims}"
+            )
     try:
         shape = tuple(covariance(modules.covar_module, columns, columns).shape)
         mean_shape = tuple(mean_of(modules.mean_module, columns).shape)

@@ -2,6 +2,7 @@
 
 import logging
 import math
+import sys
 import time
 from dataclasses import replace
 from typing import Any
@@ -164,7 +165,7 @@ class RegretBoundStopper:
             self._told = due
             logger.info(said)
         if self._verbose:
-            print(said)
+            _print(said)
 
     def _timed(self, observations: list[Observation]) -> list[Observation]:
         """Return the observations with the times between calls: scikit-optimize records none."""
@@ -207,3 +208,12 @@ class RegretBoundStopper:
             logger.warning(f"No regret bound for the search: {obstacle}. It runs on.")
         n = sum(o.value is not None and math.isfinite(o.value) for o in self._observations)
         return self._rule.without_model(obstacle, self._observations, -1.0, n_observations=n)
+
+
+def _print(words: str) -> None:
+    """Print, with a mark in place of what the terminal cannot show: a search must not end by it."""
+    try:
+        print(words)
+    except UnicodeEncodeError:
+        encoding = sys.stdout.encoding
+        print(words.encode(encoding, "replace").decode(encoding))

@@ -140,7 +140,10 @@ class Replay:
 
     @property
     def found_later(self) -> float | None:
-        """By how much the best feasible value of all is better than that at the stop, ≥ 0; None where there is none."""
+        """By how much the best feasible value of all in the space is better than that at the stop, ≥ 0.
+
+        None where there is no stop, or no such value by then.
+        """
         if self.stop is None:
             return None
         found = self._best(self.stop)
@@ -148,7 +151,8 @@ class Replay:
 
     def _best(self, n: int) -> float:
         sign = 1.0 if self.direction == "maximize" else -1.0
-        values = (o.value for o in self.observations[:n] if o.feasible)
+        contains = self.optimizer.space.contains
+        values = (o.value for o in self.observations[:n] if o.feasible and contains(o.params))
         return max((sign * value for value in values if value is not None and math.isfinite(value)), default=-math.inf)
 
 
@@ -173,7 +177,8 @@ def replay(
     Args:
         observations: The evaluations, in any order; that in which they ended counts, and among equals that of their
             numbers.
-        space: The search space. Points outside it are left out.
+        space: The search space. Points outside its ranges are fitted, but neither certified nor counted as found; those
+            that have no coordinates in it are left out.
         rule: The stopping rule.
         direction: "maximize" or "minimize".
         surrogate: The model; a `GaussianProcess` by default.

@@ -89,7 +89,7 @@ def text(certificate: Statement) -> str:
     infeasible = f", {k} of them infeasible, of which none is certified" if k else ""
     lines.append(
         f"Based on {n} {'observation' if n == 1 else 'observations'}{infeasible}; {certificate.n_excluded} left out "
-        f"(failed, not finite or outside the space){due}."
+        f"(failed, not finite or without a place in the space){due}."
     )
     return "\n".join(lines)
 
@@ -296,4 +296,4 @@ def apart(one: float, other: float) -> tuple[str, str]:
 
 def _confidence(delta: float) -> str:
     """Return 1 − δ in four digits; downwards, since fewer digits must not claim more."""
-    return _digits(1 - Decimal(repr(float(delta))), ROUND_FLOOR)
+    return _digits(Context(rounding=ROUND_FLOOR).subtract(1, Decimal(repr(float(delta)))), ROUND_FLOOR)

@@ -96,10 +96,15 @@ def test_a_counted_bound_is_hills_and_the_doubt_in_estimated_hyperparameters() -
     assert parts_of(doubted) == {"hills": 0.05, "doubt": pytest.approx(0.25)}
     passed = replace(hills, claim=replace(hills.claim, bound=0.05, terms={**terms, "two_deviations": 0.02}))
     assert parts_of(passed) == {"hills": 0.05, "doubt": 0.0}
-    both = bound_parts_of([0, 1, 2, 3], [None, hills, doubted, certified(RULES[0])])
+    least = replace(
+        doubted, claim=replace(doubted.claim, bound=0.02, maximum="declared")
+    )  # up to the best possible value
+    assert parts_of(least) == {"ceiling": 0.02}
+    said = [None, hills, doubted, certified(RULES[0]), least]
+    both = bound_parts_of(range(5), said)
     assert set(both.parts) == set(PARTS)
     assert [math.fsum(sizes) for sizes in list(zip(*both.parts.values(), strict=True))[1:]] == pytest.approx(
-        [hills.bound, 0.3, certified(RULES[0]).bound]
+        [hills.bound, 0.3, certified(RULES[0]).bound, 0.02]
     )
     assert len(draw_plotly.bound_parts(both).data) == len(draw_matplotlib.bound_parts(both).containers) == len(PARTS)
 

@@ -111,7 +111,7 @@ def test_a_fact_says_nothing_of_the_regret() -> None:
     assert str(certificate).splitlines() == [
         "Stop (Patience): the last 1 evaluations brought nothing better than trial 0",
         "The rule says nothing of how much better than trial 0 (observed value 0.5) the optimum is.",
-        "Based on 2 observations; 0 left out (failed, not finite or outside the space).",
+        "Based on 2 observations; 0 left out (failed, not finite or without a place in the space).",
     ]
     assert certificate.summary() == (
         "Patience: the last 1 evaluations brought nothing better than trial 0 after 2 evaluations; it says nothing of "

@@ -471,3 +471,16 @@ def test_decode_refuses_what_is_no_point(x: Any) -> None:
 def test_a_bad_definition_names_argument_and_value(define: Any, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         define()
+
+
+def test_spaces_are_equal_where_points_and_coordinates_are() -> None:
+    parameters = {"m": Categorical(["a", "b"]), "C": Float(0, 1)}
+    turned = {"C": Float(0, 1), "m": Categorical(["a", "b"])}
+    when = {"C": {"m": ["a"]}}
+    assert Space(parameters) == Space(dict(parameters))
+    assert Space(parameters, when=when) == Space(parameters, when={"C": {"m": ("a",)}})
+    assert Space(parameters) == Space(parameters, when={"C": {"m": ["a", "b"]}})  # which is no condition
+    assert Space(parameters) != Space(turned)
+    assert Space(parameters) != Space(parameters, when=when)
+    assert Space(parameters) != Space(parameters | {"C": Float(0, 2)})
+    assert Space(parameters) != parameters

@@ -159,7 +159,7 @@ def _add_bars(figure: Any, found: Optimum, k: int, colours: Colours, *, row: int
 
     edges, is_open, settled = bars(found, k)
     if found.axes[k].log:
-        middles = np.sqrt(edges[1:] * edges[:-1])
+        middles = np.sqrt(edges[1:]) * np.sqrt(edges[:-1])
         # On a logarithmic axis plotly takes widths for distances between values.
         widths: Any = np.diff(edges)
     else:

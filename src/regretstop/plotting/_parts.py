@@ -14,6 +14,7 @@ PARTS: Mapping[str, str] = {
     "grid": "grid: what may lie between the points of the proof's grid",
     "hills": "hills: what may be better, by the local maxima that are expected",
     "doubt": "doubt: what √β = 2 leaves open beyond that",
+    "ceiling": "ceiling: what is left up to the best possible value",
 }
 
 
@@ -67,9 +68,15 @@ def parts_of(certificate: Certificate) -> dict[str, float] | None:
         hills        the level above which no more than δ local maxima are expected
         doubt        by how much the paper's experiment is above it, which estimated hyperparameters have to pass, too
 
+    Where less is left up to the declared best possible value, that is the bound:
+
+        ceiling      all of it
+
     Returns:
         By their names in `PARTS`; None where the bound is infinite, or its rule does not say what it is made of.
     """
+    if certificate.maximum == "declared" and math.isfinite(certificate.bound):
+        return {"ceiling": certificate.bound}
     if "counted" in certificate.terms and math.isfinite(certificate.bound):
         hills = min(float(certificate.terms["counted"]), certificate.bound)
         return {"hills": hills, "doubt": certificate.bound - hills}

@@ -7,7 +7,7 @@ from regretstop.plotting._history import BoundHistory
 from regretstop.plotting._theme import Colours
 
 # The pattern of each part of a bound, by its name: what differs in colour differs in that, too.
-PATTERNS = {"exploration": "", "confidence": "/", "noise": "x", "grid": ".", "hills": "", "doubt": "/"}
+PATTERNS = {"exploration": "", "confidence": "/", "noise": "x", "grid": ".", "hills": "", "doubt": "/", "ceiling": "\\"}
 
 
 def part_colours(colours: Colours) -> dict[str, str]:
@@ -19,6 +19,7 @@ def part_colours(colours: Colours) -> dict[str, str]:
         "grid": colours.gap,
         "hills": colours.bound,
         "doubt": colours.best,
+        "ceiling": colours.noise,
     }
 
 

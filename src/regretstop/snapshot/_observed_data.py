@@ -26,7 +26,7 @@ class LastObservation:
     n_before: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ObservedData:
     """The candidates for a certificate, and how many observations there were in all.
 

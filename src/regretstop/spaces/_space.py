@@ -107,6 +107,16 @@ class Space(Mapping[str, Parameter]):
     def __len__(self) -> int:
         return len(self._parameters)
 
+    def __eq__(self, other: object) -> bool:
+        """Return whether the same points have the same coordinates: a mapping would forget order and conditions."""
+        if not isinstance(other, Space):
+            return NotImplemented
+        return (
+            list(self._parameters.items()) == list(other._parameters.items()) and self._conditions == other._conditions
+        )
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]  # as of any mapping
+
     def __repr__(self) -> str:
         return f"Space({self._parameters!r}{'' if self._when is None else f', when={self._when!r}'})"
 

@@ -199,7 +199,7 @@ class DataSeen:
 
     Attributes:
         n_observations: Number of completed observations that entered the fit.
-        n_excluded: Number of observations that did not: failed, not finite or outside the space.
+        n_excluded: Number of observations that did not: failed, not finite or without a place in the space.
         test: Index k ≥ 1 of the test; None if none was made.
         next_test: Number of observations at which the next test that spends risk is due, where that is later than
             after the next observation; else None.

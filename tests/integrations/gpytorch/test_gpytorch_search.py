@@ -209,8 +209,9 @@ def test_too_few_observations() -> None:
     )
 
 
-def test_a_kernel_that_does_not_fit_the_space_is_reported_at_the_first_question() -> None:
-    optimizer = GPUCB(LINE, seed=0, surrogate=GPyTorchSurrogate(RBFKernel(ard_num_dims=3)))
+@pytest.mark.parametrize("wrap", [lambda kernel: kernel, ScaleKernel, lambda kernel: kernel + RBFKernel()])
+def test_a_kernel_that_does_not_fit_the_space_is_reported_at_the_first_question(wrap) -> None:
+    optimizer = GPUCB(LINE, seed=0, surrogate=GPyTorchSurrogate(wrap(RBFKernel(ard_num_dims=3))))
     with pytest.raises(ValueError, match="the model does not take points with 1 columns"):
         optimizer.ask()
 

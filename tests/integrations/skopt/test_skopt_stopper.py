@@ -1,6 +1,8 @@
 import copy
+import io
 import logging
 import math
+import sys
 from decimal import Decimal
 
 import numpy as np
@@ -78,6 +80,20 @@ def test_where_a_search_stands_is_in_the_log_now_and_then_and_printed_where_that
     assert len(printed) == 10
     assert "too few observations" in printed[0]
     assert printed[-1] == line
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_a_terminal_without_a_letter_ends_no_search(encoding, monkeypatch):
+    """What Windows gives a program whose output goes to a file."""
+    out = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr(sys, "stdout", out)
+    stopper = RegretBoundStopper(epsilon=1e-6, verbose=True)
+    gp_minimize(bowl, [(-2.0, 2.0), (-2.0, 2.0)], n_calls=10, n_initial_points=10, callback=stopper, random_state=0)
+    out.flush()
+    printed = out.buffer.getvalue().decode(encoding).splitlines()
+    assert len(printed) == 10
+    assert "bound" in printed[-1]
+    assert "?" in printed[-1]
 
 
 def test_the_default_rule_is_the_papers_and_a_rule_overrides_the_numbers():
