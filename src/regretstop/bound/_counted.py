@@ -21,7 +21,7 @@ _FIRST_LOOK, _FAR, _NEAR, _MORE = 2, 8, 16, 4
 # Where the level is off ε by more than this factor the count is far from δ.
 _IS_FAR = 1.5
 # Of all posteriors together, for what is left to gain on average.
-_SUMMED = 2
+_SUMMED = 4
 # So far below a level places for it are not looked at; and what may be left is at most so many prior deviations.
 _FARTHEST, _MOST_STDS = 5.0, 8.0
 _ROUNDS = 6
