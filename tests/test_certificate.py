@@ -399,3 +399,10 @@ def test_no_digits_make_a_certainty_of_a_small_risk(delta: float) -> None:
     said = str(replace(CERTIFICATE, asked=replace(CERTIFICATE.asked, delta=delta)))
     assert "at least 0.9999" in said
     assert "at least 1" not in said
+
+
+@pytest.mark.parametrize("name", ["epsilon", "delta", "bound", "optimality_gap"])
+@pytest.mark.parametrize("value", ["abc", None, True, [0.1]])
+def test_what_is_no_number_is_no_certificate(name: str, value: object) -> None:
+    with pytest.raises(ValueError, match=rf"{name} must be a number, got {name}="):
+        Certificate.from_dict({**CERTIFICATE.to_dict(), name: value})

@@ -63,6 +63,8 @@ _CHOICES: Mapping[str, Any] = {
     "measure": get_args(Measure),
     "maximum": (*get_args(MaximumBy), None),
 }
+# What decides, and what is said of it: without a number there is no certificate.
+_NUMBERS = ("epsilon", "delta", "bound", "optimality_gap")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,12 +101,17 @@ class Certificate(Statement):
             data: The dictionary. "stop" is not read: it follows from the rest.
 
         Raises:
-            ValueError: If the version is unknown, a field is missing or a word such as a guarantee has no meaning.
+            ValueError: If the version is unknown, a field is missing or no number, or a word such as a guarantee has no
+                meaning.
         """
         data = _in_version_2(data)
         for name, known in _CHOICES.items():
             if name in data and data[name] not in known:
                 raise ValueError(f"{name} must be one of {known}, got {name}={data[name]!r}")
+        for name in _NUMBERS:
+            value = _from_json(data.get(name, 0.0))
+            if isinstance(value, bool) or not isinstance(value, numbers.Real):
+                raise ValueError(f"{name} must be a number, got {name}={data[name]!r}")
         missing = _missing(cls, data)
         if missing:
             raise ValueError(f"data must have every field, got none for {', '.join(missing)}")
