@@ -57,8 +57,8 @@ def check_number_or(name: str, value: object, *words: str) -> None:
     if isinstance(value, str) and value in words:
         return
     if not 0.0 <= _as_real(value) < math.inf:
-        wanted = ", ".join(map(repr, words))
-        raise ValueError(f"{name} must be {wanted} or a finite number of at least 0, got {value!r}")
+        wanted = f"{', '.join(map(repr, words))} or " if words else ""
+        raise ValueError(f"{name} must be {wanted}a finite number of at least 0, got {value!r}")
 
 
 def as_float(name: str, value: object) -> float:

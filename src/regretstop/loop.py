@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from regretstop.certificate import Certificate
-from regretstop.checks import check_at_least
+from regretstop.checks import as_float, check_at_least
 from regretstop.history import Observation
 from regretstop.model import Surrogate
 from regretstop.optimizer import GPUCB, Direction
@@ -214,5 +214,5 @@ def replay(
             stop = n
         if progress is not None:
             progress(n)
-    durations = tuple(float(seconds[i]) for i in order) if len(seconds) else ()
+    durations = tuple(as_float("seconds", seconds[i]) for i in order) if len(seconds) else ()
     return Replay(tuple(ended), tuple(certificates), direction, optimizer, durations, own_points)

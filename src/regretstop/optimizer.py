@@ -1,7 +1,7 @@
 """GP-UCB by ask and tell, with a certificate at any moment."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -48,7 +48,7 @@ class GPUCB:
             "theory" for β are chosen at their mode, those of exceedance sampling and beta="matched" over the samples.
         n_initial: Observations before the model is used; points of a scrambled Sobol sequence until then.
         best_possible: The best value that the objective could ever have, in its own units and direction: 1.0 for an
-            accuracy, 0.0 for a loss. No certificate is larger than what is left up to there, and where hyperparameters
+            accuracy, 0.0 for a loss. No bound is larger than what is left up to there, and where hyperparameters
             are estimated the model is one of a warped value (docs/theory.md, A declared range). None if none is known.
         seed: Seed of everything random; None for a fresh one.
 
@@ -170,14 +170,14 @@ class GPUCB:
                 modelled: points that are feasible are preferred, and what is surely infeasible leaves the bound.
 
         Raises:
-            ValueError: If the value is neither None nor a number, a constraint is no number or NaN, or feasible is
-                neither True nor False.
+            ValueError: If the value is neither None nor a number, a constraint is none, or feasible is no bool.
         """
         number = None if value is None else as_float("value", value)
         check_flag("feasible", feasible)
-        if constraints is not None and not isinstance(constraints, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ValueError(f"constraints must be a sequence of numbers, got {constraints!r}")
-        known = None if constraints is None else tuple(as_float("constraints", each) for each in constraints)
+        try:
+            known = None if constraints is None else tuple(as_float("constraints", each) for each in constraints)
+        except TypeError as error:
+            raise ValueError(f"constraints must be a sequence of numbers, got {constraints!r}") from error
         if known is not None and any(map(math.isnan, known)):
             raise ValueError(f"constraints must not be NaN, got {known!r}")
         met = feasible and (known is None or all(each <= 0.0 for each in known))

@@ -48,7 +48,7 @@ def check_search(
         ValueError: If one is out of its range; it names the argument and the value.
     """
     check_number_or("beta", beta, "theory", "matched", "calibrated")
-    if exceedance is not None and exceedance != "rule":
+    if exceedance is not None and not (isinstance(exceedance, str) and exceedance == "rule"):
         check_between("exceedance", exceedance, 0)
     if surrogate is not None and (isinstance(surrogate, type) or not isinstance(surrogate, Surrogate)):
         raise ValueError(f"surrogate must have guarantee, n_estimated and fit, got {surrogate!r}")

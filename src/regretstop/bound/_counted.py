@@ -72,7 +72,7 @@ def count_left(
         maxima: Under each posterior.
         delta: δ. A hundredth of it is kept for the error of the count.
         log_share: Log of this count's part of that.
-        epsilon: In their units. A bound is not looked for below a fifth of it; under many posteriors, or where it is
+        epsilon: In their units. A bound is not looked for below 0.16 of it; under many posteriors, or where it is
             guessed, not below four fifths.
         gain: Returns what levels are to gain, both of shape (l,).
         guessed: Whether ε is a guess of the bound: then it need not be looked for.
@@ -85,16 +85,17 @@ def count_left(
     # wherever it is, and twice.
     is_one = len(maxima) == 1
     log_risk = math.log(_COUNTING * delta / (2 if is_one else 3)) + log_share
-    epsilon = min(epsilon, _HIGHEST * max(each.prior_std for each in maxima))
+    asked, (least, highest) = epsilon, _range_of(maxima)
+    epsilon = min(max(epsilon, least), highest)
     likely = likely_level(maxima, delta, epsilon) if is_one and not guessed else epsilon
     levels = [likely, epsilon] if epsilon != likely < math.inf else [epsilon]
     is_near = epsilon / _IS_FAR <= levels[0] <= epsilon * _IS_FAR
     n_replicates = _replicates(maxima, _NEAR if is_near and decides() else _FAR)
     most = _replicates(maxima, _NEAR) * _MORE ** (1 if is_one else 2)
     while True:
-        sampled, known, least = _places(maxima, levels, n_replicates, epsilon, delta if if_closed else math.inf)
-        if if_closed and least > delta:
-            return Left(math.inf, least, 0.0, math.inf, 0.0, n_replicates * N_CHOSEN)
+        sampled, known, at_least = _places(maxima, levels, n_replicates, epsilon, delta if if_closed else math.inf)
+        if if_closed and at_least > delta:
+            return Left(math.inf, at_least, 0.0, math.inf, 0.0, n_replicates * N_CHOSEN)
         counts = Counts(sampled, {epsilon: known})
         bound = _level_with(partial(counts.upper, log_risk=log_risk), (1.0 - _COUNTING) * delta, levels[0])
         (above,), (error,) = counts.mean_and_error(np.array([epsilon]))
@@ -114,10 +115,18 @@ def count_left(
     def count_at(lower: Sequence[float]) -> Counts:
         return Counts([each.sample(lower, _replicates(maxima, _SUMMED)) for each in maxima])
 
-    highest = _MOST_STDS * max(each.prior_std for each in maxima)
-    mean, mean_error = summed_up(counts, min(levels), highest, gain, count_at)
+    most_gained = _MOST_STDS * max(each.prior_std for each in maxima)
+    mean, mean_error = summed_up(counts, min(levels), most_gained, gain, count_at)
     bound = max(bound, min(levels) / SUITS)
+    if asked < least:  # what rounding leaves open
+        above, error = 1.0, 0.0
     return Left(bound, float(above), float(error), mean, mean_error, n_replicates * N_CHOSEN)
+
+
+def _range_of(maxima: Sequence[ExpectedMaxima]) -> tuple[float, float]:
+    """Return the least level that rounding allows to look at, and one at which nothing is left."""
+    prior_std = max(each.prior_std for each in maxima)
+    return LEAST_LEVEL * prior_std, _HIGHEST * prior_std
 
 
 def _places(
@@ -143,7 +152,10 @@ def _places(
 
 def count_above(maxima: Sequence[ExpectedMaxima], level: float) -> tuple[float, float]:
     """Estimate how many maxima above a level are expected, at most 1 under each posterior, and the error."""
-    level = min(level, _HIGHEST * max(each.prior_std for each in maxima))
+    least, highest = _range_of(maxima)
+    if level < least:
+        return 1.0, 0.0
+    level = min(level, highest)
     counts = Counts([each.sample([level], _replicates(maxima, _FAR)) for each in maxima])
     above, error, _ = mean_of_capped(counts.at(np.array([level])))
     return float(above[0]), float(error[0])
@@ -157,7 +169,7 @@ def likely_level(maxima: Sequence[ExpectedMaxima], delta: float, epsilon: float 
         delta: δ.
         epsilon: The level that is asked about, if there is one: it is not looked for below a fifth of it.
     """
-    least = LEAST_LEVEL * max(each.prior_std for each in maxima)
+    least, _ = _range_of(maxima)
     is_asked = math.isfinite(epsilon)
     if is_asked:
         least = max(least, epsilon / _FARTHEST)

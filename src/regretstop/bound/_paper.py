@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from regretstop.bound._grid import LogGrid, paper_grid
 from regretstop.bound._risk import log_pi
 from regretstop.bound._widths import solve_widths
-from regretstop.checks import check_positive
+from regretstop.checks import check_at_least, check_between, check_number_or, check_positive
 
 # Numbers copied from a table have three digits.
 _ROUNDED = 1e-3
@@ -85,18 +85,12 @@ def instantaneous_regret_bound(
     Raises:
         ValueError: If an argument is out of its range.
     """
-    if t < 2:
-        raise ValueError(f"t must be at least 2, got {t!r}")
-    if dim < 1:
-        raise ValueError(f"dim must be at least 1, got {dim!r}")
-    if not 0.0 < delta < 1.0:
-        raise ValueError(f"delta must be in (0, 1), got {delta!r}")
-    if not n_L > 1.0:
-        raise ValueError(f"n_L must be above 1, got {n_L!r}")
-    if not (posterior_std >= 0.0 and math.isfinite(posterior_std)):
-        raise ValueError(f"posterior_std must be finite and at least 0, got {posterior_std!r}")
-    if not (noise_std >= 0.0 and math.isfinite(noise_std)):
-        raise ValueError(f"noise_std must be finite and at least 0, got {noise_std!r}")
+    check_at_least("t", t, 2)
+    check_at_least("dim", dim, 1)
+    check_between("delta", delta, 0, 1)
+    check_between("n_L", n_L, 1)
+    check_number_or("posterior_std", posterior_std)
+    check_number_or("noise_std", noise_std)
     for name, value in (("a", a), ("b", b), ("side", side)):
         check_positive(name, value)
     if n_L * dim * a <= delta:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from regretstop.checks import as_float
+
 
 @dataclass(frozen=True)
 class Observation:
@@ -36,6 +38,15 @@ class Observation:
     standard_error: float | None = field(default=None, compare=False)
     feasible: bool = True
     constraints: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Check the value.
+
+        Raises:
+            ValueError: If it is neither None nor a number.
+        """
+        if self.value is not None:
+            as_float("value", self.value)
 
     @property
     def seconds(self) -> float:

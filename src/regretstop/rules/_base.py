@@ -11,7 +11,7 @@ from regretstop.checks import check_between
 from regretstop.gap import CountedGap, Gap
 from regretstop.history import Observation
 from regretstop.rules._estimate import Estimate
-from regretstop.rules._known import known_from_values
+from regretstop.rules._known import known_from_values, too_alike, up_to_the_ceiling
 from regretstop.rules._made import certificate_of
 from regretstop.rules._remaining import FromPaths
 from regretstop.rules._standard_error import STANDARD_ERROR, Epsilon
@@ -180,8 +180,8 @@ class Rule(ABC):
             known = known_from_values(snapshot, self.tolerance, lambda reason: self._obstructed(snapshot, reason))
             if known is not None:
                 return known
-        obstacle = self.obstacle(snapshot)
-        return self._assess(snapshot) if obstacle is None else self._obstructed(snapshot, obstacle)
+        obstacle = self.obstacle(snapshot) or too_alike(snapshot)
+        return self._without(snapshot, obstacle) if obstacle else self._assess(snapshot)
 
     def obstacle(self, snapshot: Snapshot) -> str | None:
         """Return why nothing can be said, in words; None if something can."""
@@ -222,6 +222,12 @@ class Rule(ABC):
             gap=GapClaim(bound=math.inf, guarantee="theorem" if guarantee == "theorem" else "model", incumbent=None),
             data=DataSeen(n_observations=n_observations, n_excluded=n_excluded),
         )
+
+    def _without(self, snapshot: Snapshot, obstacle: str) -> Certificate:
+        """Return what can be said without a model."""
+        if not self.bounds_regret:
+            return self._obstructed(snapshot, obstacle)
+        return up_to_the_ceiling(snapshot, self.tolerance, obstacle, lambda reason: self._obstructed(snapshot, reason))
 
     def _obstructed(self, snapshot: Snapshot, reason: str) -> Certificate:
         nothing = self.undecided(

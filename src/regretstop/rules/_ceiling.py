@@ -81,7 +81,7 @@ def _ceiling(snapshot: Snapshot, trial: int, risk: float, epsilon: float) -> Cei
     bent = 0.0 if units.warp is None else 0.5 * (units.scale * std) ** 2
     shift = 0.0 if units.warp is None else units.warp.shift
     expected = (shift + best - units.values(mean)) * np.exp(bent) - shift
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):  # by a deviation that is next to none
         below = ndtr((units.standardized(best - epsilon) - mean) / std)
     return Ceiling(
         trial,

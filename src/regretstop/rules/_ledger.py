@@ -5,16 +5,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
-import numpy as np
-
 from regretstop.bound import RiskLedger, ledger_for
 from regretstop.certificate import Certificate
 from regretstop.checks import check_flag
 from regretstop.gap import CountedGap, Gap, best_trial, counted_gap, gap_beside
 from regretstop.model import FEWEST_SAMPLED
-from regretstop.prose import rounded, rounded_up
+from regretstop.prose import rounded_up
 from regretstop.rules._base import Rule
 from regretstop.rules._estimate import Estimate, verdict
+from regretstop.rules._known import too_alike
 from regretstop.rules._query import noise_needs, noise_remark, regret_of_noise, two_deviations
 from regretstop.search import noise_is_told
 from regretstop.snapshot import Snapshot
@@ -22,8 +21,6 @@ from regretstop.statement import RiskSpent
 
 # δ/n_L is kept for slopes in the paper's experiment; the paper advises 10 or more, Remark 3.5.
 _N_L = 10.0
-# Evaluations for each axis that are enough, even where they differ by less than ε.
-_ENOUGH = 10
 # Where the mode said that more is left, samples never said that it is at most δ, in eight searches of jobs.
 _WORTH_ASKING = 0.5
 _UNLESS = f", unless samples of the hyperparameters end the search, which are asked from {FEWEST_SAMPLED} on"
@@ -54,9 +51,9 @@ class LedgerRule(Rule):
 
     def _counted(self, snapshot: Snapshot) -> Certificate:
         """Return the certificate of the counted gap: docs/theory.md, What is left, counted."""
-        nothing_known = _nothing_known(snapshot, self.tolerance)
-        if nothing_known:
-            return self._obstructed(snapshot, nothing_known)
+        alike = too_alike(snapshot, self.tolerance)
+        if alike:
+            return self._without(snapshot, alike)
         ledger = RiskLedger(self.delta, math.inf, self.simultaneous)
         if snapshot.model.is_at_mode:
             return self._counted_at_mode(snapshot, ledger)
@@ -161,21 +158,6 @@ def _has_doubts(snapshot: Snapshot, incumbent: int, epsilon: float) -> bool:
         return False
     noise_std = model.noise_std_of(model.posteriors[0], snapshot.mean_of(incumbent))
     return noise_is_told(noise_std, epsilon, data.points, data.values)
-
-
-def _nothing_known(snapshot: Snapshot, epsilon: float) -> str:
-    """Return why an estimated model cannot tell yet how far others may be, in words; nothing if it can.
-
-    It measures values by how much they differ, so few that differ little look as if nothing could differ by more.
-    """
-    n, enough = snapshot.data.n_observations, _ENOUGH * snapshot.space.dim
-    spread = float(np.max(snapshot.data.values)) - float(np.min(snapshot.data.values))
-    if snapshot.model.guarantee == "theorem" or n >= enough or spread >= epsilon:
-        return ""
-    return (
-        f"so far all values are within {rounded_up(spread)} of each other, which is less than ε = {rounded(epsilon)}: "
-        f"fewer than {enough} observations do not tell whether others are as near"
-    )
 
 
 def risk_spent(snapshot: Snapshot, ledger: RiskLedger, *, model_risk: float = 0.0) -> RiskSpent:
