@@ -77,15 +77,18 @@ def too_alike(snapshot: Snapshot, epsilon: float | None = None) -> str:
         epsilon: ε in the objective's units, by which values differ little; by what rounding may make of them if None.
     """
     values, enough = snapshot.data.values, _ENOUGH * snapshot.space.dim
-    if snapshot.model.guarantee == "theorem" or snapshot.data.n_observations >= enough or not len(values):
+    if snapshot.model.guarantee == "theorem" or snapshot.data.n_observations >= enough:
         return ""
-    spread = float(np.max(values)) - float(np.min(values))
-    limit = _ROUNDED * float(np.max(np.abs(values))) if epsilon is None else epsilon
+    if epsilon is None:
+        spread, limit = snapshot.model.units.slope(), _ROUNDED * float(np.max(np.abs(values)))
+        how, less = f"differ by about {rounded_up(spread)}", "what rounding may make of equal ones"
+    else:
+        spread, limit = float(np.max(values)) - float(np.min(values)), epsilon
+        how, less = f"are within {rounded_up(spread)} of each other", f"ε = {rounded(epsilon)}"
     if spread >= limit:
         return ""
-    less = "what rounding may make of one" if epsilon is None else f"ε = {rounded(epsilon)}"
     return (
-        f"so far all values are within {rounded_up(spread)} of each other, which is less than {less}: "
+        f"so far all values {how}, which is less than {less}: "
         f"fewer than {enough} observations do not tell whether others are as near"
     )
 
