@@ -121,7 +121,7 @@ def test_arguments_that_are_arrays_or_texts_are_named() -> None:
             )
         ),
     ],
-    ids=str,
+    ids=lambda each: type(each).__name__ if isinstance(each, Rule) else str(each),
 )
 def test_values_that_differ_by_rounding_alone_end_no_search_by_any_rule(beta: Any, rule: Rule) -> None:
     optimizer = GPUCB(SQUARE, direction="minimize", seed=0, beta=beta)

@@ -57,6 +57,12 @@ def ray_search(
 
         return Search(name, len(found.trials), found.metric, notes, run)
     rows = [dict(_flat(trial.config)) for trial in found.trials]
+    names = {name for row in rows for name in row}
+    if not any(names == row.keys() for row in rows):
+        raise ValueError(
+            f"no trial of {name} has all of {', '.join(map(repr, sorted(names)))}, and a directory does not tell on "
+            "what a parameter depends: use regretstop_ray.replay(results, epsilon=..., space=param_space)"
+        )
     space, said = space_of(rows, ranges)
     observations = [
         Observation(row, trial.value, number, trial.ended)

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ray.tune.experiment import Trial
-from ray.tune.result import AUTO_RESULT_KEYS, DEBUG_METRICS
-from ray.tune.utils import flatten_dict
 
 from regretstop_ray._log import TrialLog
 from regretstop_ray._logging import logger
+from regretstop_ray._missing import warn_without_values
 from regretstop_ray._objective import time_in, value_in
 from regretstop_ray._trial import span_of
 
@@ -53,7 +52,7 @@ class Listener:
             log.ends_itself(trial_id)
         if done or (log.max_t is not None and time is not None and time >= log.max_t):
             log.finish(trial_id, value_in(result, log.metric), time, span_of(result))
-            self._warn_of_missing_metric(trial_id, result)
+            warn_without_values(log, trial_id, result)
         else:
             log.went_on(trial_id, result)
         self._warn_of_lengths()
@@ -94,15 +93,6 @@ class Listener:
                 "trials are left out. If the trainable changes its configuration, or that holds functions or objects, "
                 "let the stopper be among the callbacks, too.",
             )
-
-    def _warn_of_missing_metric(self, trial_id: str, result: Mapping[str, Any]) -> None:
-        log = self._log
-        if value_in(result, log.metric) is not None or any(r.state == "completed" for r in log.trials.values()):
-            return
-        tunes = {*AUTO_RESULT_KEYS, *DEBUG_METRICS, "done", "should_checkpoint", "experiment_tag"}
-        own = {name: value for name, value in result.items() if name not in tunes and not name.startswith("__")}
-        names = ", ".join(map(repr, flatten_dict(own))) or "none"
-        self._warn("metric", f"The last result of trial {trial_id} has no metric {log.metric!r}, but {names}.")
 
     def _warn_of_lengths(self) -> None:
         log = self._log

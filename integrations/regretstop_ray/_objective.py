@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -17,6 +17,10 @@ def check_objective(metric: Any, mode: Any) -> None:
         raise ValueError(f"metric must be the name of a reported metric, got {metric!r}")
     if mode not in (None, "min", "max"):
         raise ValueError(f"mode must be 'min' or 'max', got {mode!r}")
+
+
+class ForeignStateError(ValueError):
+    """A saved state is none of a `GPUCBSearch`."""
 
 
 class Known(Protocol):
@@ -39,6 +43,19 @@ def check_same(known: Known, metric: str | None, mode: str | None) -> None:
                 f"the trials that the search knows are of {name}={before!r}, got {name}={now!r}: for another objective "
                 "make a new search"
             )
+
+
+def check_state(known: Known, state: Any) -> None:
+    """Raise unless a saved state is that of a `GPUCBSearch`, of any version, for the same metric and mode.
+
+    Raises:
+        ForeignStateError: If it is another searcher's.
+        ValueError: If trials have ended whose values are of another metric or mode.
+    """
+    own: Mapping[str, Any] = cast("Mapping[str, Any]", state) if isinstance(state, Mapping) else {}
+    if not {"version", "trials", "metric", "mode"} <= own.keys():
+        raise ForeignStateError("the saved state is that of another searcher, and none of a GPUCBSearch")
+    check_same(known, own["metric"], own["mode"])
 
 
 def value_in(result: Mapping[str, Any], metric: str | None) -> Any:

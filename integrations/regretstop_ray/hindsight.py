@@ -15,8 +15,7 @@ from regretstop import Observation, Replay, Rule, Schedule, Space, Surrogate
 from regretstop import replay as replay_observations
 from regretstop.rules import resolve_rule
 from regretstop_ray._log import TrialLog
-from regretstop_ray._objective import check_objective
-from regretstop_ray._paths import lookup, metric_path
+from regretstop_ray._objective import ForeignStateError, check_objective, number, value_in
 from regretstop_ray._space import SearchSpace
 from regretstop_ray.report import Source, stored_record
 from regretstop_ray.search import GPUCBSearch
@@ -141,7 +140,9 @@ def ended_trials(source: ResultGrid | str | Path, metric: str | None, mode: str 
         raise ValueError(f"metric and mode must be given, since the results do not tell: got {metric=}, {mode=}")
     # Tune's own results have no id of a trial that failed before it reported anything.
     # Tune reads them from a directory in any order, and rounds what it calls a timestamp.
-    order = sorted(range(len(analysis.trials)), key=lambda i: _times(analysis.trials[i]))
+    # One without a result and without an error was running when the experiment ended: it was never observed.
+    seen = [i for i in range(len(analysis.trials)) if grid[i].error is not None or _length(grid[i])]
+    order = sorted(seen, key=lambda i: _times(analysis.trials[i]))
     trials = [_trial(analysis.trials[i], grid[i], metric) for i in order]
     lengths = [length for _, length in trials]
     longest = max(lengths, default=0)
@@ -165,16 +166,20 @@ def _times(trial: Any) -> tuple[float, float, str]:
 def _trial(trial: Any, result: Any, metric: str) -> tuple[EndedTrial, int]:
     """Return a trial, and how many results it reported."""
     metrics: Mapping[str, Any] = result.metrics or {}
-    value = next(lookup(metrics, metric_path(metric)), None)
-    failed = result.error is not None or isinstance(value, bool | str) or not hasattr(value, "__float__")
+    value = math.nan if result.error is not None else number(value_in(metrics, metric))
     ended = EndedTrial(
         trial.trial_id,
         trial.config,
-        math.nan if failed or value is None else float(value),
+        value,
         _times(trial)[1],
         float(metrics.get("time_total_s", 0.0)),
     )
-    return ended, int(metrics.get("training_iteration", 0))
+    return ended, _length(result)
+
+
+def _length(result: Any) -> int:
+    """Return how many results a trial reported."""
+    return int((result.metrics or {}).get("training_iteration", 0))
 
 
 def _cut_short(trial: EndedTrial) -> EndedTrial:
@@ -186,7 +191,10 @@ def searcher_of(directory: Path | None) -> GPUCBSearch | None:
     if directory is None or not stored_record(directory)["trials"] or not any(directory.glob("searcher-state-*.pkl")):
         return None
     search = GPUCBSearch()
-    search.restore_from_dir(str(directory))
+    try:
+        search.restore_from_dir(str(directory))
+    except ForeignStateError:  # another searcher's, beside which a stopper of ours wrote the record
+        return None
     return search
 
 

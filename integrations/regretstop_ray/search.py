@@ -18,7 +18,8 @@ from regretstop.spaces import sobol_points
 from regretstop_ray._given import check_names
 from regretstop_ray._log import TrialLog
 from regretstop_ray._logging import logger
-from regretstop_ray._objective import check_objective, check_same, time_in, value_in
+from regretstop_ray._missing import warn_without_values
+from regretstop_ray._objective import check_objective, check_same, check_state, time_in, value_in
 from regretstop_ray._paths import unresolved
 from regretstop_ray._record import write_record
 from regretstop_ray._space import SearchSpace
@@ -186,10 +187,11 @@ class GPUCBSearch(Searcher):
         if result is None and not error:
             self.log.cut_short(trial_id)
             return
-        result = result or {}
-        if self._knows(trial_id, result):
+        if self._knows(trial_id, result := result or {}):
             value = None if error else value_in(result, self.log.metric)
             self.log.finish(trial_id, value, time_in(result, self.log.time_attr), span_of(result))
+            if not error:
+                warn_without_values(self.log, trial_id, result)
 
     def _knows(self, trial_id: str, result: Mapping[str, Any]) -> bool:
         """Record a trial that is new, and whether its configuration is still the same; False if none is known."""
@@ -227,9 +229,9 @@ class GPUCBSearch(Searcher):
         """Take over a state, with the trials of this process where they are ahead of it.
 
         Raises:
-            ValueError: If the state has another version, or trials of another metric or mode than are known.
+            ValueError: If the state is of another searcher or version, or has trials of another metric or mode.
         """
-        check_same(self.log, state["metric"], state["mode"])
+        check_state(self.log, state)
         self.log.complete_from(state)
         self._metric, self._mode = self.log.metric, self.log.mode
         self._to_evaluate, self._rewards = list(state["to_evaluate"]), state["rewards"]
