@@ -67,6 +67,21 @@ def test_the_guide_has_how_jobs_and_noisy_draws_end() -> None:
     assert re.search(f"Of draws with a noise .* {noisy}", said(GUIDE))
 
 
+def test_the_guide_has_why_the_default_is_this_one() -> None:
+    rules = {
+        "certificate (default)": "`UCBbr(epsilon)` (default)",
+        "price of 0.05 ε": "a price of 0.05 ε an evaluation",
+        "patience 20": "patience 20",
+        "patience 40": "patience 40",
+    }
+    families = ("surrogates of jobs", "test functions", "draws", "noisy draws")
+    for rule, name in rules.items():
+        ends = counts_of("jobs", rule=rule, problem="all").set_index(["family", "sampler"])
+        rows = [ends.loc[(family, "regretstop")] for family in families]
+        cells = " | ".join(f"{row['stopped']} of {row['searches']}, {row['false']}" for row in rows)
+        assert f"| {name} | {cells} |" in GUIDE.splitlines()
+
+
 def test_the_guide_has_the_count_with_a_known_kernel() -> None:
     cells = counts_of("width", points="calibrated")
     rules = {
