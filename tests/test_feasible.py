@@ -328,3 +328,17 @@ def test_samples_of_the_objective_end_no_search_whose_constraints_have_none() ->
     assert violated.model.n_constraints == 1
     assert not violated.stop
     assert "samples" not in violated.reason
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-4, 1e-2, 0.05])
+def test_a_better_infeasible_point_is_left_however_narrow_its_hill(epsilon: float):
+    """Under a kernel that hardly has such hills, and without noise, no place of an integral came near (hypothesis)."""
+    points = [0.43294, 0.52168, 0.44345, 0.42937, 0.05733, 0.2723, 0.44104, 0.25968, 0.1556, 0.41115]
+    values = [0.7525, 0.519, 0.5843, 0.8489, -0.3045, 0.5759, 0.5514, 0.4566, 0.1313, 0.6452]
+    history = History(LINE, [{"x": x} for x in points], values)
+    optimizer = told(history, [True] + 9 * [False], **declared(LINE, noise_std=1e-4))
+    certificate = optimizer.certificate(UCBbr(epsilon))
+    assert certificate.guarantee == "theorem"
+    assert certificate.incumbent == 0
+    assert certificate.bound >= 0.8489 - 0.7525 - 0.01
+    assert certificate.left.probability == pytest.approx(1.0)

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from regretstop.array import Array
 from regretstop.bound._faces import N_PLACES, Faces, Places, settings_of
@@ -79,6 +80,8 @@ class ExpectedMaxima:
         self._rng = rng
         self._n_data = n_data
         self._faces = Faces(space, posterior.lengthscales, centers, rng)
+        mean, covariance = self._jet(centers, np.zeros((len(centers), 0), dtype=np.intp), 0)
+        self._at_data = mean[:, 0], np.sqrt(np.maximum(covariance[:, 0, 0], 0.0))
 
     @property
     def prior_std(self) -> float:
@@ -90,7 +93,7 @@ class ExpectedMaxima:
         if self._settings is not None:
             parts = self._parts(self._settings, lambda k, a: 1)
             draws = [self._draws(self._settings, index, 0) for index, _ in parts]
-            return SampledMaxima(draws, np.ones(len(self._settings.points)), 1, n_alike=n_replicates)
+            return SampledMaxima(draws, np.ones(len(self._settings.points)), 1, self._at_data, n_alike=n_replicates)
         places = self._places(n_replicates, min(levels))
         seen = self._seen(places)
         share = np.full((n_replicates, N_PLACES), _DEFENSIVE / N_PLACES)
@@ -108,7 +111,7 @@ class ExpectedMaxima:
         picked = places.take((chosen + N_PLACES * np.arange(n_replicates)[:, None]).ravel())
         parts = self._parts(picked, lambda k, a: 1 + a + k * (k + 1) // 2)
         draws = [self._draws(picked, index, k) for index, k in parts]
-        return SampledMaxima(draws, np.exp(log_weights + picked.log_weights), n_replicates)
+        return SampledMaxima(draws, np.exp(log_weights + picked.log_weights), n_replicates, self._at_data)
 
     def level_for(self, apparent: float) -> float:
         """Return about the level above which so many maxima seem to be, which is no estimate of their number."""
@@ -203,17 +206,24 @@ class SampledMaxima:
         draws: By the dimension of the face.
         weights: Of the places, shape (R · m,), a replicate's one after the other.
         n_replicates: How many there are.
+        at_data: Mean and deviation of what is above levels at the best data, shape (m,) each.
         n_alike: Each counts as so many, as where nothing is left to chance; R ≥ 2 in all.
     """
 
-    def __init__(self, draws: list[Draws], weights: Array, n_replicates: int, n_alike: int = 1) -> None:
+    def __init__(
+        self, draws: list[Draws], weights: Array, n_replicates: int, at_data: tuple[Array, Array], n_alike: int = 1
+    ) -> None:
+        self._at_data = at_data
         self._draws = draws
         self._weights = weights
         self._n_replicates = n_replicates
         self._n_alike = n_alike
 
     def counts(self, levels: Array) -> Array:
-        """Return an unbiased estimate of N at each level from each replicate, shape (l, R).
+        """Return an estimate of N at each level from each replicate, shape (l, R), unbiased but for what is known.
+
+        N is no smaller than the probability that f is above the level at one of the best data. A hill there that is
+        narrow, as one is whose kernel is wrong, no place may have come near.
 
         Where hardly any place has a draw with H ≺ 0, as at low levels in many dimensions, the estimate would be luck:
         there it is that of all critical points, of which maxima are a part.
@@ -230,4 +240,7 @@ class SampledMaxima:
         few |= added.max(axis=1) == 0.0
         added[few] = critical[few] * self._weights
         per_replicate = added.reshape(len(levels), self._n_replicates, -1).sum(axis=2)
-        return np.repeat(np.minimum(per_replicate, _MANY), self._n_alike, axis=1)
+        means, stds = self._at_data
+        with np.errstate(divide="ignore", over="ignore"):
+            known = ndtr((means - levels[:, None]) / np.maximum(stds, np.finfo(np.float64).tiny)).max(axis=1)
+        return np.repeat(np.clip(per_replicate, known[:, None], _MANY), self._n_alike, axis=1)

@@ -380,7 +380,7 @@ def test_the_theorem_on_numbers() -> None:
     assert done.exit_code == 0
     assert json.loads(done.stdout) == vars(found)
     assert f"{found.value:.6g}" in run("bound", *options).stdout
-    assert "delta must be in (0, 1), got 3.0" in error_of("bound", *options, "--delta", "3")
+    assert "delta must be a number in (0, 1), got 3.0" in error_of("bound", *options, "--delta", "3")
     # A deviation below what noise allows: no bound, and still JSON.
     void = run("bound", *options, "--posterior-std", "0", "--json", "-")
     assert json.loads(void.stdout)["value"] == "inf"
