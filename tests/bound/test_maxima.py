@@ -222,6 +222,25 @@ def test_the_upper_limit_is_exceeded_as_seldom_as_it_says() -> None:
     assert 0.03 < below < 0.17  # a binomial of 120 and 0.1 has a deviation of 0.027
 
 
+@pytest.mark.parametrize("known", [0.01, 0.04, 0.6])
+def test_what_is_known_raises_a_count_and_leaves_its_error(known: float) -> None:
+    """Were each replicate raised by itself, those that differ by much would seem to agree."""
+    space = Space({"x": Float(0, 1), "y": Float(0, 1)})
+    posterior = posterior_on(space, 20, 0, kernel=Matern52(), lengthscale=0.25)
+    best = best_of(posterior)
+    maxima = ExpectedMaxima(posterior, space, best[0], best[:4], np.random.default_rng(0), len(posterior.points))
+    sampled, levels = maxima.sample([1.5], 8), np.array([1.5, 1.8])
+    before = sampled.counts(levels)
+    sampled._at_data = np.array([1.5 - norm.isf(known)]), np.array([1.0])
+    after = sampled.counts(levels)
+    floors = norm.sf(levels - 1.5 + norm.isf(known))
+    np.testing.assert_allclose(after.mean(axis=1), np.maximum(before.mean(axis=1), floors))
+    np.testing.assert_allclose(after.std(axis=1), before.std(axis=1))
+    assert before.std(axis=1).min() > 0.0
+    for one, other in zip(before, after, strict=True):
+        assert upper_limit(other[None], math.log(1e-4)) >= upper_limit(one[None], math.log(1e-4))
+
+
 def test_the_upper_limit_of_a_mean_over_posteriors() -> None:
     """From two replicates of each, their errors together; where much is left under one of them it counts as 1."""
     space = Space({"x": Float(0, 1), "y": Float(0, 1)})

@@ -243,4 +243,6 @@ class SampledMaxima:
         means, stds = self._at_data
         with np.errstate(divide="ignore", over="ignore"):
             known = ndtr((means - levels[:, None]) / np.maximum(stds, np.finfo(np.float64).tiny)).max(axis=1)
-        return np.repeat(np.clip(per_replicate, known[:, None], _MANY), self._n_alike, axis=1)
+        # All replicates are raised alike: by how much they differ still says how wrong they may be.
+        raised = per_replicate + np.maximum(known - per_replicate.mean(axis=1), 0.0)[:, None]
+        return np.repeat(np.minimum(raised, _MANY), self._n_alike, axis=1)
