@@ -1,9 +1,9 @@
 """What the trials of a study say together: what they have in common, and what stands in the way of a bound."""
 
 import datetime
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
@@ -19,6 +19,7 @@ from regretstop_optuna._observations import (
     seconds_of,
     without_a_night,
 )
+from regretstop_optuna._resumed import Seen, last_change
 from regretstop_optuna._space import Distributions, is_single
 from regretstop_optuna._storage import is_same_trial
 from regretstop_optuna._tree import Tree
@@ -44,6 +45,7 @@ class View:
         trials: All of them, in order of number; not to be modified.
         joint: The distributions that all observations share and that leave a choice, by name.
         tree: The space that the model covers: the joint parameters, and those of branches if it is known where each is.
+        since: Number of the trial from which on it is this space, after people changed it; 0 where it always was.
         to_try: Points with a value of a deciding parameter that no trial has tried.
         observations: The finished trials, in order of number.
         n_observations: How many of these give a model something to fit: complete, with a finite value and a parameter
@@ -59,6 +61,7 @@ class View:
     trials: Sequence[FrozenTrial]
     joint: Distributions
     tree: Tree
+    since: int
     to_try: Sequence[Point]
     observations: Sequence[Observation]
     n_observations: int
@@ -70,11 +73,20 @@ class View:
     typed: Set[str]
 
     def modelled(self) -> Sequence[Observation]:
-        """Return the observations with their parameters named as the axes of the tree."""
+        """Return the observations with their parameters named as the axes of the tree.
+
+        Of a trial from before the space was changed that had other parameters it is not known where it is: it has none.
+        """
         return [
-            o if (params := self.tree.to_space(o.params)) is o.params else replace(o, params=params)
-            for o in self.observations
+            o if (params := self._modelled(o)) is o.params else replace(o, params=params) for o in self.observations
         ]
+
+    def _modelled(self, observation: Observation) -> Mapping[str, Any]:
+        params = self.tree.to_space(observation.params)
+        if observation.number is None or observation.number >= self.since:
+            return params
+        had = {name for name, d in self.trials[observation.number].distributions.items() if not is_single(d)}
+        return params if had <= {self.tree.axes[key].name for key in params if key in self.tree.axes} else {}
 
 
 @dataclass
@@ -89,8 +101,8 @@ class Digest:
     _observations: list[Observation | None] = field(default_factory=list[Observation | None])
     # What trials say of the space: observations that a model can fit, others that are complete or pruned, and, without
     # their ranges, those that failed.
-    _fitted: list[Record] = field(default_factory=list[Record])
-    _unvalued: list[Record] = field(default_factory=list[Record])
+    _fitted: list[Seen] = field(default_factory=list[Seen])
+    _unvalued: list[Seen] = field(default_factory=list[Seen])
     _failed: list[Point] = field(default_factory=list[Point])
     # The different distributions that complete or pruned trials had, by the parameter's name; which have too many.
     _ranges: dict[str, list[BaseDistribution]] = field(default_factory=dict[str, list[BaseDistribution]])
@@ -119,12 +131,13 @@ class Digest:
                 self._add(trials[i])
         joint = {name: d for name, d in sorted(self._shared.items()) if not is_single(d)}
         observations = [without_a_night(o, self._longest) for o in self._observations if o is not None]
-        found = self._inferred(joint)
+        since, found = self._inferred(joint)
         obstacle = self._obstacle(found)
         return View(
             trials=trials,
             joint=joint,
             tree=found.tree,
+            since=since,
             to_try=self._to_try(found),
             observations=observations,
             n_observations=len(self._fitted),
@@ -143,18 +156,19 @@ class Digest:
         if trial.state not in (TrialState.COMPLETE, TrialState.PRUNED):
             self._failed.append(values)
             return
-        record = Record(frozenset(self._item(*each) for each in trial.distributions.items()), values)
+        items = frozenset(self._item(*each) for each in trial.distributions.items())
+        seen = Seen(trial.number, Record(items, values), has_value(trial))
         if trial.state == TrialState.COMPLETE:
             self._longest = max(self._longest, seconds_of(trial, datetime.datetime.now()))
         if not has_value(trial):
-            self._unvalued.append(record)
+            self._unvalued.append(seen)
             return
         if not has_choice(trial):
             self._n_without_choice += 1
             return
         shared = self._shared if self._fitted else trial.distributions
         self._shared = {name: d for name, d in shared.items() if trial.distributions.get(name) == d}
-        self._fitted.append(record)
+        self._fitted.append(seen)
 
     def _item(self, name: str, distribution: BaseDistribution) -> Item:
         """Return the parameter with the number of its range, which is new or was seen before."""
@@ -166,27 +180,32 @@ class Digest:
             found.append(distribution)
         return name, found.index(distribution)
 
-    def _inferred(self, joint: Distributions) -> Inferred:
-        """Return what the trials say of the space."""
+    def _inferred(self, joint: Distributions) -> tuple[int, Inferred]:
+        """Return since which trial the space is what it is, and what the trials say of it."""
         unmodelled = self._unmodelled(joint)
         if not unmodelled or not self._fitted:
-            return Inferred(Tree.flat(joint))
+            return 0, Inferred(Tree.flat(joint))
         if self._too_many:
-            return Inferred(Tree.flat(joint), unexplained=self._too_many)
+            return 0, Inferred(Tree.flat(joint), unexplained=self._too_many)
         varying = {*filter(self._varies, self._ranges)}
-        fitted, unvalued = (
-            [
-                Record(frozenset(item for item in record.items if item[0] in varying), record.values)
-                for record in records
-            ]
-            for records in (self._fitted, self._unvalued)
-        )
-        found = infer(fitted, unvalued, self._ranges)
-        return replace(found, tree=Tree.flat(joint)) if found.unexplained else found
+        seen = [
+            each._replace(record=Record(frozenset(i for i in each.record.items if i[0] in varying), each.record.values))
+            for each in sorted([*self._fitted, *self._unvalued])
+        ]
+        found = self._together(seen)
+        if not found.unexplained:
+            return 0, found
+        changed = last_change(seen, found.unexplained, self._together)
+        return changed or (0, replace(found, tree=Tree.flat(joint)))
+
+    def _together(self, seen: Sequence[Seen]) -> Inferred:
+        """Return what trials say of the space as if it had always been the same."""
+        observed, others = ([each.record for each in seen if each.is_observed is wanted] for wanted in (True, False))
+        return infer(observed, others, self._ranges) if observed else Inferred()
 
     def _to_try(self, found: Inferred) -> list[Point]:
         """Return the unknown values that too few trials without a value have: a first attempt may fail by accident."""
-        tried = [*self._failed, *(record.values for record in self._unvalued)]
+        tried = [*self._failed, *(each.record.values for each in self._unvalued)]
         if found.unexplained:
             return []
         return [

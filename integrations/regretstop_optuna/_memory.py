@@ -27,6 +27,7 @@ class Memory:
         rows: What this process computed, by rule: to be in the stored history.
         unsaved: Decisions, by rule, that could not be stored.
         warned: Of which kinds of obstacles people were warned.
+        changes: Since which trials people were told that the space is another.
         told: Up to which moment people were told where the study stands, by rule.
         given: The distributions that the objective gave for parameters which were sampled independently, by name.
         has_warned: Whether a failed write was reported.
@@ -42,6 +43,7 @@ class Memory:
         self.rows: dict[str, list[Row]] = {}
         self.unsaved: dict[str, Mapping[str, Any]] = {}
         self.warned: set[str] = set()
+        self.changes: set[int] = set()
         self.told: dict[str, int] = {}
         self.given: dict[str, BaseDistribution] = {}
         self.has_warned = False

@@ -115,7 +115,7 @@ def _is_still_met(sign: float, view: View, trial: int, said: Statement, asked: R
 
 def _has_its_space(view: View, trial: int) -> bool:
     """Return whether the space is the one that the trials showed when this one ended."""
-    if not view.tree.has_branches:  # what all trials share they shared before
+    if not view.tree.has_branches and not view.since:  # what all trials share they shared before
         return True
     ended = view.trials[trial].datetime_complete
     # By timestamps: those of imported trials may have a time zone, which Optuna's own have not.

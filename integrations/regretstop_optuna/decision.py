@@ -9,7 +9,7 @@ from regretstop.rules import Epsilon, resolve_rule
 from regretstop_optuna import _attributes as attributes
 from regretstop_optuna._certify import certify
 from regretstop_optuna._logging import logger
-from regretstop_optuna._memory import memory_of
+from regretstop_optuna._memory import Memory, memory_of
 from regretstop_optuna._models import Models
 from regretstop_optuna._standing import standing
 from regretstop_optuna._storage import user_attributes
@@ -118,6 +118,8 @@ def decide(study: Study, rule: Rule, models: Models, trial: int | None = None) -
         return Decision(stored, is_standing=True)
     assessment = certify(study, view, rule, models)
     certificate = assessment.certificate
+    if view.since and rule.claims:
+        _tell_of_change(memory, view.since)
     if assessment.kind is not None and rule.claims and not certificate.stop:
         with memory.lock:
             is_new = assessment.kind not in memory.warned
@@ -134,6 +136,18 @@ def decide(study: Study, rule: Rule, models: Models, trial: int | None = None) -
     elif assessment.obstacle is None:
         tell(study, memory, certificate)
     return Decision(certificate, is_standing=False)
+
+
+def _tell_of_change(memory: Memory, since: int) -> None:
+    """Say once that people changed the space: it is inferred, and they may know better."""
+    with memory.lock:
+        is_new = since not in memory.changes
+        memory.changes.add(since)
+    if is_new:
+        logger.info(
+            f"The space of the study is another since trial {since}: bounds are about that one, and earlier trials "
+            "count where they have its parameters."
+        )
 
 
 def models_of(study: Study) -> Models | None:

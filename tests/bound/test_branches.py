@@ -50,7 +50,7 @@ def test_the_product_would_have_more() -> None:
     best = best_of(posterior)
 
     def count(space: Space) -> float:
-        maxima = ExpectedMaxima(posterior, space, best[0], best[:4], np.random.default_rng(0), len(best))
+        maxima = ExpectedMaxima(posterior, space, best[0], best[:4], lambda: best[:0], np.random.default_rng(0), len(best))
         return float(maxima.sample([1.0], 32).counts(np.array([1.0])).mean())
 
     assert 5.0 * count(LINES) < count(product)
@@ -60,7 +60,7 @@ def test_places_are_points_of_branches_with_the_density_that_they_say() -> None:
     """The mean of their weights over the places with one branch and one face is the size of that face."""
     posterior = posterior_on(LINES, 6, 0, kernel=Matern52(), lengthscale=0.3)
     best = best_of(posterior)
-    maxima = ExpectedMaxima(posterior, LINES, best[0], best[:4], np.random.default_rng(1), len(best))
+    maxima = ExpectedMaxima(posterior, LINES, best[0], best[:4], lambda: best[:0], np.random.default_rng(1), len(best))
     places = maxima._places(512, 1.0)
     assert np.array_equal(LINES.project(places.points), places.points)
     weights = np.exp(places.log_weights)

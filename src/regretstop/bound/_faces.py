@@ -5,6 +5,7 @@ that the branch has, and lies at an end of each of the others; the cube itself i
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,12 +13,15 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from regretstop.array import Array
+from regretstop.bound._hills import Hill
 from regretstop.spaces import Space, scrambled_sobol
 
 # Places of a replicate: a power of two, for which Sobol points are balanced.
 N_PLACES = 128
 # Half of the places lie around the best data, at so many lengthscales: hills are narrower there than elsewhere.
 _NEAR = np.array([0.4, 0.04])
+# Of the places, if there are narrow hills: on these.
+_ON_HILLS = 0.25
 # In lengthscales: a datum so close to the end of an axis is taken to be at it, where hills on that face are.
 _AT_END = 0.1
 # An axis is free with a probability of at least and at most this, so that no place weighs too much.
@@ -73,16 +77,19 @@ def settings_of(space: Space) -> Places:
 class Faces:
     """Chooses places: half of them anywhere, half around the best data, on faces and with choices like theirs.
 
-    What depends on the branch is an array with the branches first: ranges, numbers of choices, the choices.
+    Where there are narrow hills a quarter of all is on these instead. What depends on the branch is an array with the branches first: ranges, numbers of choices, the choices.
 
     Args:
         space: The search space. A discrete axis counts as the interval from its first to its last value.
         lengthscales: ℓ, shape (d,).
         centers: The best data, encoded, shape (m, d), m ≥ 1.
+        hills: Hills that are narrow.
         rng: Draws the places.
     """
 
-    def __init__(self, space: Space, lengthscales: Array, centers: Array, rng: np.random.Generator) -> None:
+    def __init__(
+        self, space: Space, lengthscales: Array, centers: Array, hills: Sequence[Hill], rng: np.random.Generator
+    ) -> None:
         self._rng = rng
         self._sequence: Array | None = None
         self._dim = space.dim
@@ -111,6 +118,9 @@ class Faces:
         # The number of a center's own choice among those of each branch, −1 where it is not one; shape (B, m, c).
         is_own = self._choices[:, None] == centers[None, :, self._categorical, None]
         self._own = np.where(is_own.any(axis=3), is_own.argmax(axis=3), -1)
+        # With the numbers of their choices.
+        chosen = [self._choices[h.branch] == h.point[self._categorical, None] for h in hills]
+        self._hills = [(hill, its.argmax(axis=1)) for hill, its in zip(hills, chosen, strict=True)]
 
     def places(self, n_replicates: int, hills_per_lengthscale: float) -> Places:
         """Return places, 128 a replicate.
@@ -128,11 +138,14 @@ class Faces:
         u = ((self._sequence + shifts) % 1.0).reshape(-1, dim)
         u = np.clip(u, 1e-12, 1.0 - 1e-12)  # kept off 0 and 1, where quantiles are infinite
         of_face, of_point, which, of_choice = u[:, :a], u[:, a : 2 * a], u[:, 2 * a], u[:, 2 * a + 1 : 2 * a + 1 + c]
+        on_hill, which = self._split(which)
         source = np.minimum((which * 2 * m).astype(np.intp), m)  # a center, or m for anywhere
         near, is_near = np.minimum(source, m - 1), source < m
         branch = np.zeros(len(u), dtype=np.intp)
         if self._n_branches > 1:
             branch = _kept_or_drawn(u[:, -1], np.where(is_near, self._branches[near], -1), self._n_branches)
+        for h, (hill, _) in enumerate(self._hills):
+            branch[on_hill == h] = hill.branch
 
         p_free, p_high = self._face_probabilities(hills_per_lengthscale)
         varies, low, high = self._varies[branch], self._low[branch], self._high[branch]
@@ -143,15 +156,40 @@ class Faces:
         around = center + scale * np.asarray(ndtri(below + (above - below) * of_point), dtype=np.float64)
         anywhere = low + (high - low) * of_point
         free = np.clip(np.where(is_near[:, None], around, anywhere), low, high)
-        x = np.where(is_free, free, low + (high - low) * is_high)
-
         own = np.where(is_near[:, None], self._own[branch, near], -1)
         numbers = _kept_or_drawn(of_choice, own, self._n_choices[branch])
+        for h, (hill, chosen) in enumerate(self._hills):
+            its = on_hill == h
+            is_free[its], is_high[its], numbers[its] = hill.is_free, hill.is_high, chosen
+            steps = np.asarray(ndtri(of_point[its]), dtype=np.float64) @ hill.factor.T
+            free[its] = hill.point[self.numeric] + self._lengthscales * steps
+        # What falls out of the cube is a place in vain.
+        is_inside = np.all(~is_free | ((low <= free) & (free <= high)), axis=1)
+        x = np.where(is_free, np.clip(free, low, high), low + (high - low) * is_high)
         points = np.zeros((len(u), self._dim))
         points[:, self.numeric] = x
         points[:, self._categorical] = self._choices[branch[:, None], np.arange(c), numbers]
         log_density = self._log_density(x, branch, is_free, is_high, numbers, p_free[branch], p_high[branch])
-        return Places(points, varies, is_free, is_high, -log_density)
+        for hill, chosen in self._hills:
+            is_its = (branch == hill.branch) & np.all(numbers == chosen, axis=1)
+            is_its &= np.all((is_free == hill.is_free) & (is_high == hill.is_high), axis=1)
+            log_density[is_its] = np.logaddexp(log_density[is_its], self._log_density_on(hill, x[is_its]))
+        return Places(points, varies, is_free, is_high, np.where(is_inside, -log_density, -np.inf))
+
+    def _split(self, which: Array) -> tuple[NDArray[np.intp], Array]:
+        """Return the hill that each place is on, −1 for none, and a uniform number that says what else it is near."""
+        if not self._hills:
+            return np.full(len(which), -1), which
+        on_hill = np.floor(which / _ON_HILLS * len(self._hills)).astype(np.intp)
+        is_off = which >= _ON_HILLS
+        return np.where(is_off, -1, on_hill), np.where(is_off, (which - _ON_HILLS) / (1.0 - _ON_HILLS), 0.5)
+
+    def _log_density_on(self, hill: Hill, x: Array) -> Array:
+        """Return the log density of the places that are chosen on a hill, at points of its face, shape (m,)."""
+        z = np.where(hill.is_free, (x - hill.point[self.numeric]) / self._lengthscales, 0.0)
+        z = np.linalg.solve(hill.factor, z.T)
+        log_peak = -0.5 * hill.is_free.sum() * math.log(2.0 * math.pi) - np.log(np.diag(hill.factor)).sum()
+        return math.log(_ON_HILLS / len(self._hills)) + log_peak - 0.5 * (z**2).sum(axis=0)
 
     def _face_probabilities(self, hills_per_lengthscale: float) -> tuple[Array, Array]:
         """Return with which probability an axis is free, and at its upper end; for each source, shape (B, m + 1, a).
@@ -193,7 +231,8 @@ class Faces:
         log_share = np.log(np.append(np.full(len(self._centers), 0.5 / len(self._centers)), 0.5))
         logs = log_numeric + log_choices + log_branch + log_share
         highest = logs.max(axis=1)
-        return highest + np.log(np.exp(logs - highest[:, None]).sum(axis=1))
+        log_rest = math.log(1.0 - _ON_HILLS) if self._hills else 0.0
+        return log_rest + highest + np.log(np.exp(logs - highest[:, None]).sum(axis=1))
 
 
 def _table(space: Space, axes: NDArray[np.intp], n_choices: NDArray[np.int64]) -> NDArray[np.intp]:

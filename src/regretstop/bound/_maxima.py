@@ -17,6 +17,7 @@ computed. Both phases are unbiased, and independent replicates of them show how 
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from scipy.special import ndtr
 
 from regretstop.array import Array
 from regretstop.bound._faces import N_PLACES, Faces, Places, settings_of
+from regretstop.bound._hills import Hill, narrow_hills
 from regretstop.bound._integrand import N_DRAWS, Draws, Seen
 from regretstop.bound._normal_vectors import ROUNDING, at_zero, factor_of
 from regretstop.model import HasJets
@@ -39,6 +41,8 @@ _MANY = 1e6
 _DEFENSIVE = 0.05
 # Numbers that are worked on together, 32 MB an array.
 _AT_ONCE = 4_000_000
+# Hills are not looked at that are lower than f(x̂) by so many deviations, nor from more than so many points.
+_UNLIKELY, _MOST_HILLS = 5.0, 12
 # In prior deviations: ten times what rounding may leave of one that is 0.
 LEAST_LEVEL = 10.0 * math.sqrt(ROUNDING)
 
@@ -53,6 +57,7 @@ class ExpectedMaxima:
         weight: κ: what is above a level is f − κ f(x̂) + (κ − 1) v; 1 for f − f(x̂).
         pivot: v.
         centers: The best data, encoded, shape (m, d), m ≥ 1.
+        ends: Returns where ascents of the posterior end, encoded, shape (h, d).
         rng: Draws the places and the second derivatives.
         by_setting: Whether the settings of a finite space at which f is above the level are counted, not maxima:
             exact, and fewer where lengthscales are short for the steps.
@@ -65,6 +70,7 @@ class ExpectedMaxima:
         space: Space,
         reference: Array,
         centers: Array,
+        ends: Callable[[], Array],
         rng: np.random.Generator,
         n_data: int,
         by_setting: bool = False,
@@ -79,21 +85,45 @@ class ExpectedMaxima:
         self._pivot = pivot
         self._rng = rng
         self._n_data = n_data
-        self._faces = Faces(space, posterior.lengthscales, centers, rng)
-        mean, covariance = self._jet(centers, np.zeros((len(centers), 0), dtype=np.intp), 0)
-        self._at_data = mean[:, 0], np.sqrt(np.maximum(covariance[:, 0, 0], 0.0))
+        self._space = space
+        self._numeric = np.flatnonzero(space.categories == 0)
+        self._centers = centers
+        self._ends = ends
 
     @property
     def prior_std(self) -> float:
         """Prior deviation s of the posterior."""
         return self._posterior.prior_std
 
+    @cached_property
+    def _at_hills(self) -> tuple[Array, Array]:
+        """Mean and deviation of what is above levels at the best data and on hills, of which all settings need none."""
+        if self._settings is not None:
+            return self._at(self._centers)
+        return self._at(np.vstack([self._centers, self._ends(), *(hill.point for hill in self._hills)]))
+
+    @cached_property
+    def _hills(self) -> list[Hill]:
+        points = np.vstack([self._centers, self._ends()])
+        mean, std = self._at(points)
+        highest = mean + _UNLIKELY * std
+        ends = points[[i for i in np.argsort(-highest)[:_MOST_HILLS] if highest[i] > 0.0]]
+        return narrow_hills(self._jet, self._space, self._posterior.lengthscales, self.prior_std, ends)
+
+    @cached_property
+    def _faces(self) -> Faces:
+        return Faces(self._space, self._posterior.lengthscales, self._centers, self._hills, self._rng)
+
+    def _at(self, points: Array) -> tuple[Array, Array]:
+        mean, covariance = self._jet(points, np.zeros((len(points), 0), dtype=np.intp), 0)
+        return mean[:, 0], np.sqrt(np.maximum(covariance[:, 0, 0], 0.0))
+
     def sample(self, levels: Sequence[float], n_replicates: int) -> "SampledMaxima":
         """Return places that suit these levels and those near one of them, or all settings."""
         if self._settings is not None:
             parts = self._parts(self._settings, lambda k, a: 1)
             draws = [self._draws(self._settings, index, 0) for index, _ in parts]
-            return SampledMaxima(draws, np.ones(len(self._settings.points)), 1, self._at_data, n_alike=n_replicates)
+            return SampledMaxima(draws, np.ones(len(self._settings.points)), 1, self._at_hills, n_alike=n_replicates)
         places = self._places(n_replicates, min(levels))
         seen = self._seen(places)
         share = np.full((n_replicates, N_PLACES), _DEFENSIVE / N_PLACES)
@@ -111,7 +141,7 @@ class ExpectedMaxima:
         picked = places.take((chosen + N_PLACES * np.arange(n_replicates)[:, None]).ravel())
         parts = self._parts(picked, lambda k, a: 1 + a + k * (k + 1) // 2)
         draws = [self._draws(picked, index, k) for index, k in parts]
-        return SampledMaxima(draws, np.exp(log_weights + picked.log_weights), n_replicates, self._at_data)
+        return SampledMaxima(draws, np.exp(log_weights + picked.log_weights), n_replicates, self._at_hills)
 
     def level_for(self, apparent: float) -> float:
         """Return about the level above which so many maxima seem to be, which is no estimate of their number."""
@@ -156,7 +186,7 @@ class ExpectedMaxima:
         n_free, n_numeric, by_face = places.n_free, places.n_numeric, places.order
         s = self._posterior.prior_std
         for index, k in self._parts(places, lambda k, a: 1 + k):
-            axes = self._faces.numeric[by_face[index, :k]]
+            axes = self._numeric[by_face[index, :k]]
             mean, covariance = self._jet(places.points[index], axes, 0)
             order = np.r_[1 : 1 + k, 0]
             factor = factor_of(covariance[:, order][:, :, order], s**2)
@@ -172,7 +202,7 @@ class ExpectedMaxima:
         """Return the draws at those of the places, on faces of dimension k of cubes of one dimension."""
         places = places.take(index)
         order = places.order[:, : places.n_numeric[0]]
-        mean, covariance = self._jet(places.points, self._faces.numeric[order], k)
+        mean, covariance = self._jet(places.points, self._numeric[order], k)
         n = len(order)
         # The signs with which slopes point outwards, and a maximum bends.
         outward = np.where(np.take_along_axis(places.is_high, order[:, k:], axis=1), 1.0, -1.0)
@@ -206,14 +236,14 @@ class SampledMaxima:
         draws: By the dimension of the face.
         weights: Of the places, shape (R · m,), a replicate's one after the other.
         n_replicates: How many there are.
-        at_data: Mean and deviation of what is above levels at the best data, shape (m,) each.
+        at_hills: Mean and deviation of what is above levels at the best data and on hills, shape (m,) each.
         n_alike: Each counts as so many, as where nothing is left to chance; R ≥ 2 in all.
     """
 
     def __init__(
-        self, draws: list[Draws], weights: Array, n_replicates: int, at_data: tuple[Array, Array], n_alike: int = 1
+        self, draws: list[Draws], weights: Array, n_replicates: int, at_hills: tuple[Array, Array], n_alike: int = 1
     ) -> None:
-        self._at_data = at_data
+        self._at_hills = at_hills
         self._draws = draws
         self._weights = weights
         self._n_replicates = n_replicates
@@ -222,8 +252,8 @@ class SampledMaxima:
     def counts(self, levels: Array) -> Array:
         """Return an estimate of N at each level from each replicate, shape (l, R), unbiased but for what is known.
 
-        N is no smaller than the probability that f is above the level at one of the best data. A hill there that is
-        narrow, as one is whose kernel is wrong, no place may have come near.
+        N is no smaller than the probability that f is above the level at one of the best data, or where the posterior
+        has a hill. No place may have come near one whose top is known to a small part of a lengthscale.
 
         Where hardly any place has a draw with H ≺ 0, as at low levels in many dimensions, the estimate would be luck:
         there it is that of all critical points, of which maxima are a part.
@@ -240,7 +270,7 @@ class SampledMaxima:
         few |= added.max(axis=1) == 0.0
         added[few] = critical[few] * self._weights
         per_replicate = added.reshape(len(levels), self._n_replicates, -1).sum(axis=2)
-        means, stds = self._at_data
+        means, stds = self._at_hills
         with np.errstate(divide="ignore", over="ignore"):
             known = ndtr((means - levels[:, None]) / np.maximum(stds, np.finfo(np.float64).tiny)).max(axis=1)
         # All replicates are raised alike: by how much they differ still says how wrong they may be.

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from regretstop.bound import ExpectedMaxima, count_above, count_left, likely_lev
 from regretstop.gap._levels import RegretLevels
 from regretstop.model import HasJets
 from regretstop.normal import upper_quantile
+from regretstop.search import UpperConfidenceBound
 from regretstop.snapshot import Snapshot
 
 # Of d numeric parameters there are d²/2 second derivatives: with 20 and 60 observations a test took 0.6 s.
@@ -18,6 +20,8 @@ _MOST_NUMERIC = 20
 _MOST_LISTED = 2048
 # The best data, around which hills are narrow.
 _N_CENTERS = 4
+# Of which hills are sought.
+_HIGH = UpperConfidenceBound(2.0)
 # Where a bound is larger than ε by more than this factor it has a tangent of its own.
 _IS_FAR = 1.5
 # A tangent touches so many deviations below the mean of f(x̂), about where something better by ε is the likeliest.
@@ -182,12 +186,13 @@ def _maxima(
             snapshot.space,
             snapshot.data.points[incumbent],
             points[np.argsort(-posterior.mean_std(points)[0])[:_N_CENTERS]],
+            partial(maximizer.hills, _HIGH),
             rng,
             snapshot.data.n_observations,
             by_setting,
             weight=1.0 if levels is None else levels.weight,
             pivot=0.0 if levels is None else levels.pivot,
         )
-        for posterior in snapshot.model.upper
-        if isinstance(posterior, HasJets)
+        for maximizer in snapshot.model.relaxed or snapshot.model.maximizers
+        if isinstance(posterior := maximizer.posterior, HasJets)
     ]

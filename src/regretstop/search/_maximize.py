@@ -104,6 +104,7 @@ class Maximizer:
         self._effort = _THOROUGH if like is None else _BRISK
         self._enumerated = space.size <= _ENUMERATE_UP_TO
         self._memo: dict[Acquisition, Maximum] = {}
+        self._hills: dict[Acquisition, Array] = {}
         self._numeric = space.categories == 0
         self._discrete = np.isfinite(space.counts)
 
@@ -150,6 +151,13 @@ class Maximizer:
             self._memo[acquisition] = self._maximize(acquisition)
         return self._memo[acquisition]
 
+    def hills(self, acquisition: Acquisition) -> Array:
+        """Return where ascents from the best candidates end, with discrete axes as continuous ones, shape (m, d)."""
+        if acquisition not in self._hills:
+            starts = self._starts(acquisition)
+            self._hills[acquisition] = self._climb(acquisition, starts, self._numeric, _COARSE)
+        return self._hills[acquisition]
+
     def maximize_new(self, acquisition: Acquisition, visited: Visited) -> Maximum | None:
         """Return the largest value found at a point that was not visited, and where; None if no such point is left."""
         best = self._maximize(acquisition, visited)
@@ -167,9 +175,8 @@ class Maximizer:
         """Return the best point found; one of those visited only if no other was found, with the value −∞."""
         if self._enumerated:
             return self._best(acquisition, self.candidates, *self._predicted, visited)
-        values = _values(acquisition, self.candidates, *self._predicted, visited)
         effort = self._effort
-        starts = self.candidates[self._distinct_best(values, self.candidates, effort.n_starts)]
+        starts = self._starts(acquisition, visited)
         points = self._climb(acquisition, starts, self._numeric, _COARSE)
         if np.any(self._discrete):
             # The ascent treated integers as continuous: go back to the lattice, then move along it.
@@ -182,6 +189,10 @@ class Maximizer:
         # Alone: the steps of the joint ascent are those that suit all starts.
         finalists = np.vstack([best, self._climb(acquisition, best, self._numeric & ~self._discrete, _FINE)])
         return self._best(acquisition, finalists, *self.posterior.mean_std(finalists), visited)
+
+    def _starts(self, acquisition: Acquisition, visited: Visited = NOTHING) -> Array:
+        values = _values(acquisition, self.candidates, *self._predicted, visited)
+        return self.candidates[self._distinct_best(values, self.candidates, self._effort.n_starts)]
 
     def _spread_out(self, observed: Array, seed: int) -> Array:
         sobol = np.vstack([sobol_points(self.space, _N_SOBOL, seed), self._faces(seed)])
