@@ -327,17 +327,6 @@ def test_a_conditional_branch_that_is_always_pruned_is_seen():
     assert "'only sometimes'" in certificate.reason
 
 
-def test_a_range_that_changed_is_not_certified():
-    study = new_study()
-    study.optimize(parabola, n_trials=6, callbacks=[gap(1e-9)])
-    study.optimize(lambda t: t.suggest_float("x", -5, 50), n_trials=6, callbacks=[gap(100.0)])
-    certificate = certificate_of(study)
-    assert len(study.trials) == 12
-    assert certificate is not None
-    assert math.isinf(certificate.bound)
-    assert "'x'" in certificate.reason
-
-
 def test_a_decision_falls_when_the_range_has_changed_since():
     study = new_study()
     study.optimize(parabola, n_trials=40, callbacks=[gap(1.0)])
