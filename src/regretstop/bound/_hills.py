@@ -14,13 +14,15 @@ from regretstop.spaces import Space
 Jet = Callable[[Array, NDArray[np.intp], int], tuple[Array, Array]]
 """Returns mean and covariance of (f − f(x̂), slopes, second derivatives) at points, in units of ℓ, as `HasJets` does."""
 
-# In lengthscales: where a top may be farther off than this, places at random are near enough.
-_NARROW = 0.2
+# In lengthscales: how far places are spread where it is not known better where the top is.
+_BROAD = 0.4
+# A hill is narrow if its places fill no more than this part of that.
+_NARROW = 0.1
 # Of the sides of a branch: a point so close to the end of an axis is at it.
 _AT_END = 1e-6
 # In lengthscales: ascents that ended so close to each other are on one hill.
 _ALIKE = 0.01
-# Newton's, from where an ascent ended, none longer than a lengthscale; they are done at this part of a deviation.
+# Of Gauss and Newton, from where an ascent ended; they are done at this part of a deviation.
 _STEPS, _DONE = 4, 0.1
 # Tops that are so many deviations apart are two.
 _APART = 3.0
@@ -72,10 +74,9 @@ def narrow_hills(jet: Jet, space: Space, lengthscales: Array, prior_std: float, 
     for k in np.unique(is_free.sum(axis=1)).tolist():
         index = np.flatnonzero(is_free.sum(axis=1) == k)
         axes = np.argsort(~is_free[index], axis=1, kind="stable")[:, :k]
-        points, factors, is_narrow = _tops(jet, ends[index], numeric[axes], lengthscales, prior_std)
-        at = np.take_along_axis(points, numeric[axes], axis=1)
-        is_narrow &= np.all(at > np.take_along_axis(low[index], axes, axis=1), axis=1)
-        is_narrow &= np.all(at < np.take_along_axis(high[index], axes, axis=1), axis=1)
+        lowest, highest = (np.take_along_axis(ends_of[index], axes, axis=1) for ends_of in (low, high))
+        box = np.stack([lowest, highest, np.minimum(_BROAD, 0.5 * (highest - lowest) / scales[axes])])
+        points, factors, is_narrow = _tops(jet, ends[index], numeric[axes], lengthscales, prior_std, box)
         for j in np.flatnonzero(is_narrow).tolist():
             i, factor = index[j], np.eye(len(numeric))
             factor[np.ix_(axes[j], axes[j])] = factors[j]
@@ -86,33 +87,45 @@ def narrow_hills(jet: Jet, space: Space, lengthscales: Array, prior_std: float, 
 
 
 def _tops(
-    jet: Jet, points: Array, axes: NDArray[np.intp], lengthscales: Array, prior_std: float
+    jet: Jet, points: Array, axes: NDArray[np.intp], lengthscales: Array, prior_std: float, box: Array
 ) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """Return the tops of the mean along axes of shape (m, k), factors of their covariances, and which are narrow."""
+    """Return where tops may be along axes of shape (m, k), factors of their covariances, and which are narrow.
+
+    Around x the slopes are g + H δ, normal with the covariance S of g. So what δ makes them 0 is about normal as well,
+    with the precision H S⁻¹ H, whether the hill bends in all directions or is a ridge, to which that of its spread
+    where nothing is known is added.
+
+    Args:
+        jet: Of the posterior.
+        points: Encoded, shape (m, d).
+        axes: The free axes of each, shape (m, k).
+        lengthscales: ℓ, shape (d,).
+        prior_std: s.
+        box: The lowest and highest coordinates there, and the spread where nothing is known, in lengthscales; shape
+            (3, m, k).
+    """
     m, k = axes.shape
-    points, scales = points.copy(), lengthscales[axes]
-    factors, is_narrow = np.zeros((m, k, k)), np.ones(m, dtype=bool)
+    points, scales, (low, high, broad) = points.copy(), lengthscales[axes], box
+    if not k:
+        return points, np.zeros((m, 0, 0)), np.ones(m, dtype=bool)
     first, second = upper_triangle(k)
-    for _ in range(_STEPS if k else 0):
-        rows = np.flatnonzero(is_narrow)
-        mean, covariance = jet(points[rows], axes[rows], k)
-        bends = np.empty((len(rows), k, k))
-        bends[:, first, second] = bends[:, second, first] = -mean[:, 1 + k :]
-        is_top = np.linalg.eigvalsh(bends)[:, 0] > 0.0
-        bends[~is_top] = np.eye(k)
-        # By how much the slopes at the top may differ from 0, so far it may be from where the mean has it.
+    rows, bends = np.arange(m)[:, None], np.empty((m, k, k))
+    for _ in range(_STEPS):
+        mean, covariance = jet(points, axes, k)
+        bends[:, first, second] = bends[:, second, first] = mean[:, 1 + k :]
         slopes = factor_of(covariance[:, 1 : 1 + k, 1 : 1 + k], prior_std**2)
-        steps = np.linalg.solve(bends, mean[:, 1 : 1 + k, None])[:, :, 0]
-        spread = np.linalg.solve(bends, slopes)
-        is_top &= np.all(np.abs(steps) <= 1.0, axis=1) & np.all((spread**2).sum(axis=2) <= _NARROW**2, axis=1)
-        is_narrow[rows] = is_top
-        points[rows[:, None], axes[rows]] += np.where(is_top[:, None], steps * scales[rows], 0.0)
-        factors[rows] = _SPREAD * spread
-        if np.all(~is_top[:, None] | (steps**2 <= _DONE**2 * (spread**2).sum(axis=2))):
+        bends_and_slopes = np.linalg.solve(slopes, np.concatenate([bends, mean[:, 1 : 1 + k, None]], axis=2))
+        whitened, at = bends_and_slopes[:, :, :k].transpose(0, 2, 1), bends_and_slopes[:, :, k:]
+        precision = whitened @ whitened.transpose(0, 2, 1)
+        precision[:, range(k), range(k)] += broad**-2.0
+        spread = np.linalg.inv(precision)
+        steps = -(spread @ whitened @ at)[:, :, 0]
+        points[rows, axes] = np.clip(points[rows, axes] + steps * scales, low, high)
+        if np.all(steps**2 <= _DONE**2 * np.diagonal(spread, axis1=1, axis2=2)):
             break
-    for j in np.flatnonzero(is_narrow if k else False):
-        factors[j] = np.linalg.cholesky(factors[j] @ factors[j].T)
-    return points, factors, is_narrow
+    factors = np.linalg.cholesky(_SPREAD**2 * spread)
+    filled = np.prod(np.diagonal(factors, axis1=1, axis2=2) / (_SPREAD * broad), axis=1)
+    return points, factors, filled <= _NARROW
 
 
 def _is_same(one: Hill, other: Hill, numeric: NDArray[np.intp], lengthscales: Array) -> bool:
