@@ -209,6 +209,17 @@ def constrained(
 
 
 @app.command()
+def others(
+    seeds: Annotated[int, typer.Option(min=1, help="Searches for each problem and sampler.")] = 10,
+    processes: Annotated[int, typer.Option(min=1, help="Searches at a time; give each one thread.")] = 1,
+) -> None:
+    """Stops of the default rule beside other samplers, on test functions."""
+    from benchmarks.others import run
+
+    run(seeds, processes)
+
+
+@app.command()
 def conditional(
     seeds: Annotated[int, typer.Option(min=1, help="Searches for each study and sampler.")] = 20,
     processes: Annotated[int, typer.Option(min=1, help="Searches at a time; give each one thread.")] = 1,
