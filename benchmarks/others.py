@@ -65,10 +65,11 @@ def run_search(key: dict[str, Any]) -> dict[str, Any]:
     searched = problem_of(key["problem"])
     ranges = {name: p for name, p in searched.space.items() if isinstance(p, Float)}
     study = optuna.create_study(sampler=sampler)
-    study.optimize(
-        lambda trial: searched.objective({name: trial.suggest_float(name, p.low, p.high) for name, p in ranges.items()}),
-        n_trials=key["trials"],
-    )
+
+    def objective(trial: optuna.Trial) -> float:
+        return searched.objective({name: trial.suggest_float(name, p.low, p.high) for name, p in ranges.items()})
+
+    study.optimize(objective, n_trials=key["trials"])
     seen = [Observation(t.params, t.value, t.number) for t in study.trials]
     start = time.process_time()
     ends: list[int | None] = []

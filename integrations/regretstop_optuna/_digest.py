@@ -83,7 +83,7 @@ class View:
 
     def _modelled(self, observation: Observation) -> Mapping[str, Any]:
         params = self.tree.to_space(observation.params)
-        if observation.number is None or observation.number >= self.since:
+        if observation.number >= self.since:
             return params
         had = {name for name, d in self.trials[observation.number].distributions.items() if not is_single(d)}
         return params if had <= {self.tree.axes[key].name for key in params if key in self.tree.axes} else {}

@@ -50,7 +50,9 @@ def test_the_product_would_have_more() -> None:
     best = best_of(posterior)
 
     def count(space: Space) -> float:
-        maxima = ExpectedMaxima(posterior, space, best[0], best[:4], lambda: best[:0], np.random.default_rng(0), len(best))
+        maxima = ExpectedMaxima(
+            posterior, space, best[0], best[:4], lambda: best[:0], np.random.default_rng(0), len(best)
+        )
         return float(maxima.sample([1.0], 32).counts(np.array([1.0])).mean())
 
     assert 5.0 * count(LINES) < count(product)

@@ -136,7 +136,7 @@ def test_places_on_hills_have_the_weights_that_make_the_average_an_integral(spac
         total = float(np.sum(weights[places.n_free == k])) / len(weights)
         assert total == pytest.approx(sides * n_choices / 0.6**k, rel=0.05)
     on_face = (places.points[:, 0] == 1.0) & (places.n_free == 1)
-    away = np.abs(places.points[:, 1] - hills[0].point[1]) / (0.6 * hills[0].factor[1, 1])
+    away = np.abs(places.points[:, 1] - hills[0].point[1]) / (0.6 * abs(hills[0].factor[1, 1]))
     assert np.mean(on_face & (away < 2.0)) > 0.24
 
 

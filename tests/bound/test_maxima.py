@@ -54,7 +54,9 @@ def counted(
     posterior: GaussianProcessPosterior, space: Space, level: float, *, seed: int = 0, n: int = 64
 ) -> np.ndarray:
     best = best_of(posterior)
-    maxima = ExpectedMaxima(posterior, space, best[0], best[:4], lambda: best[:0], np.random.default_rng(seed), len(posterior.points))
+    maxima = ExpectedMaxima(
+        posterior, space, best[0], best[:4], lambda: best[:0], np.random.default_rng(seed), len(posterior.points)
+    )
     return maxima.sample([level], n).counts(np.array([level]))[0]
 
 
@@ -228,7 +230,9 @@ def test_what_is_known_raises_a_count_and_leaves_its_error(known: float) -> None
     space = Space({"x": Float(0, 1), "y": Float(0, 1)})
     posterior = posterior_on(space, 20, 0, kernel=Matern52(), lengthscale=0.25)
     best = best_of(posterior)
-    maxima = ExpectedMaxima(posterior, space, best[0], best[:4], lambda: best[:0], np.random.default_rng(0), len(posterior.points))
+    maxima = ExpectedMaxima(
+        posterior, space, best[0], best[:4], lambda: best[:0], np.random.default_rng(0), len(posterior.points)
+    )
     sampled, levels = maxima.sample([1.5], 8), np.array([1.5, 1.8])
     before = sampled.counts(levels)
     sampled._at_hills = np.array([1.5 - norm.isf(known)]), np.array([1.0])

@@ -77,7 +77,8 @@ def settings_of(space: Space) -> Places:
 class Faces:
     """Chooses places: half of them anywhere, half around the best data, on faces and with choices like theirs.
 
-    Where there are narrow hills a quarter of all is on these instead. What depends on the branch is an array with the branches first: ranges, numbers of choices, the choices.
+    Where there are narrow hills a quarter of all is on these instead. What depends on the branch is an array with the
+    branches first: ranges, numbers of choices, the choices.
 
     Args:
         space: The search space. A discrete axis counts as the interval from its first to its last value.
@@ -188,7 +189,7 @@ class Faces:
         """Return the log density of the places that are chosen on a hill, at points of its face, shape (m,)."""
         z = np.where(hill.is_free, (x - hill.point[self.numeric]) / self._lengthscales, 0.0)
         z = np.linalg.solve(hill.factor, z.T)
-        log_peak = -0.5 * hill.is_free.sum() * math.log(2.0 * math.pi) - np.log(np.diag(hill.factor)).sum()
+        log_peak = -0.5 * hill.is_free.sum() * math.log(2.0 * math.pi) - float(np.linalg.slogdet(hill.factor)[1])
         return math.log(_ON_HILLS / len(self._hills)) + log_peak - 0.5 * (z**2).sum(axis=0)
 
     def _face_probabilities(self, hills_per_lengthscale: float) -> tuple[Array, Array]:

@@ -39,8 +39,8 @@ class Hill:
         branch: The branch of the space.
         is_free: Of the numeric axes, those along which its face extends, shape (a,).
         is_high: Of those that do not, whether the face is at their upper end, shape (a,).
-        factor: Lower Cholesky factor of a covariance for places, in lengthscales, shape (a, a): of the free axes, and
-            1 for each other.
+        factor: Of a covariance for places, in lengthscales, shape (a, a): F where that is F Fᵀ, on the free axes, and
+            1 on each other.
     """
 
     point: Array
@@ -67,6 +67,7 @@ def narrow_hills(jet: Jet, space: Space, lengthscales: Array, prior_std: float, 
     branches = space.branch_of(ends)
     low, high = (np.array([getattr(b, name)[numeric] for b in space.branches])[branches] for name in ("low", "high"))
     varies = np.array([b.numeric[numeric] for b in space.branches])[branches]
+    ends[:, numeric] = np.clip(ends[:, numeric], low, high)  # data may lie outside
     is_high = varies & (high - ends[:, numeric] <= _AT_END * (high - low))
     is_free = varies & ~is_high & (ends[:, numeric] - low > _AT_END * (high - low))
 
@@ -89,7 +90,7 @@ def narrow_hills(jet: Jet, space: Space, lengthscales: Array, prior_std: float, 
 def _tops(
     jet: Jet, points: Array, axes: NDArray[np.intp], lengthscales: Array, prior_std: float, box: Array
 ) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """Return where tops may be along axes of shape (m, k), factors of their covariances, and which are narrow.
+    """Return where tops may be along axes of shape (m, k), factors of covariances for places, and which are narrow.
 
     Around x the slopes are g + H δ, normal with the covariance S of g. So what δ makes them 0 is about normal as well,
     with the precision H S⁻¹ H, whether the hill bends in all directions or is a ridge, to which that of its spread
@@ -104,28 +105,31 @@ def _tops(
         box: The lowest and highest coordinates there, and the spread where nothing is known, in lengthscales; shape
             (3, m, k).
     """
-    m, k = axes.shape
+    m, k = len(axes), int(axes.shape[1])
     points, scales, (low, high, broad) = points.copy(), lengthscales[axes], box
     if not k:
         return points, np.zeros((m, 0, 0)), np.ones(m, dtype=bool)
     first, second = upper_triangle(k)
-    rows, bends = np.arange(m)[:, None], np.empty((m, k, k))
+    rows = np.repeat(np.arange(m), k).reshape(m, k)
+    bends, factors, precisions = np.empty((m, k, k)), np.empty((m, k, k)), np.empty((m, k))
     for _ in range(_STEPS):
         mean, covariance = jet(points, axes, k)
         bends[:, first, second] = bends[:, second, first] = mean[:, 1 + k :]
         slopes = factor_of(covariance[:, 1 : 1 + k, 1 : 1 + k], prior_std**2)
-        bends_and_slopes = np.linalg.solve(slopes, np.concatenate([bends, mean[:, 1 : 1 + k, None]], axis=2))
-        whitened, at = bends_and_slopes[:, :, :k].transpose(0, 2, 1), bends_and_slopes[:, :, k:]
-        precision = whitened @ whitened.transpose(0, 2, 1)
+        whitened = np.linalg.solve(slopes, np.concatenate([bends, mean[:, 1 : 1 + k, None]], axis=2))
+        turned = whitened[:, :, :k].transpose(0, 2, 1)
+        precision = turned @ whitened[:, :, :k]
         precision[:, range(k), range(k)] += broad**-2.0
-        spread = np.linalg.inv(precision)
-        steps = -(spread @ whitened @ at)[:, :, 0]
+        precisions, directions = np.linalg.eigh(precision)
+        # Where rounding has lost what was added, of very unequal ones.
+        precisions = np.maximum(precisions, broad.max(axis=1, keepdims=True) ** -2.0)
+        factors = directions / np.sqrt(precisions)[:, None, :]
+        steps = -(factors @ (factors.transpose(0, 2, 1) @ (turned @ whitened[:, :, k:])))[:, :, 0]
         points[rows, axes] = np.clip(points[rows, axes] + steps * scales, low, high)
-        if np.all(steps**2 <= _DONE**2 * np.diagonal(spread, axis1=1, axis2=2)):
+        if np.all(steps**2 <= _DONE**2 * (factors**2).sum(axis=2)):
             break
-    factors = np.linalg.cholesky(_SPREAD**2 * spread)
-    filled = np.prod(np.diagonal(factors, axis1=1, axis2=2) / (_SPREAD * broad), axis=1)
-    return points, factors, filled <= _NARROW
+    log_filled = -0.5 * np.log(precisions).sum(axis=1) - np.log(broad).sum(axis=1)
+    return points, _SPREAD * factors, log_filled <= math.log(_NARROW)
 
 
 def _is_same(one: Hill, other: Hill, numeric: NDArray[np.intp], lengthscales: Array) -> bool:
