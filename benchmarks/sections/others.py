@@ -73,14 +73,18 @@ def _result(cells: pd.DataFrame) -> str:
     for points in others.SAMPLERS:
         part = cells[cells["points"] == points]
         stopped, false, searches = (int(part[name].sum()) for name in ("stopped", "false", "searches"))
-        said.append(f"{stopped} of {searches} by {points} ({false} falsely)")
+        said.append(f"{stopped} of {searches} by {_named(points)} ({false} falsely)")
     return f"**Beside other samplers** on test functions the default rule ended searches: {', '.join(said)}."
+
+
+def _named(points: str) -> str:
+    return "random points" if points == "random" else points
 
 
 def _regrets(cells: pd.DataFrame) -> str:
     worst = cells.loc[cells["largest regret in ε"].idxmax()]
     reached = [
-        f"{int(part['within ε in the end'].sum())} of {int(part['searches'].sum())} by {points}"
+        f"{int(part['within ε in the end'].sum())} of {int(part['searches'].sum())} by {_named(str(points))}"
         for points, part in cells.groupby("points", sort=False)
     ]
     return (
