@@ -228,3 +228,17 @@ def test_who_comes_over_is_told_what_the_terminator_did_on_the_same_points() -> 
         small, large = (counts.loc[share] for share in (0.01, 0.05))
         assert f"{small['false']} of {small['stopped']} " in text
         assert f"{large['false']} of {large['stopped']}" in text
+
+
+def test_the_guide_says_what_the_default_does_beside_other_samplers() -> None:
+    counts = counts_of("others")
+    text = said(GUIDE)
+    ended = counts.groupby("points")[["stopped", "searches", "false"]].sum()
+    phrases = {"GPSampler": "searches by Optuna's `GPSampler`", "TPE": "by TPE", "random": "by random points"}
+    for points, words in phrases.items():
+        of = f"{ended.loc[points, 'stopped']} of {ended.loc[points, 'searches']} "
+        assert of + words in text or of + words.removeprefix("searches ") in text
+    assert f"these {ended['stopped'].sum()} two falsely" in text
+    assert ended["false"].sum() == 2
+    assert set(counts[counts["false"] > 0]["problem"]) == {"Hartmann-6"}
+    assert counts["largest regret in ε"].max() <= 1.5
