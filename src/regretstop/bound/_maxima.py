@@ -107,7 +107,9 @@ class ExpectedMaxima:
         points = np.vstack([self._centers, self._ends()])
         mean, std = self._at(points)
         highest = mean + _UNLIKELY * std
-        ends = points[[i for i in np.argsort(-highest)[:_MOST_HILLS] if highest[i] > 0.0]]
+        # x̂ is one, whatever rounding leaves of its 0.
+        least = -LEAST_LEVEL * self.prior_std
+        ends = points[[i for i in np.argsort(-highest)[:_MOST_HILLS] if highest[i] > least]]
         return narrow_hills(self._jet, self._space, self._posterior.lengthscales, self.prior_std, ends)
 
     @cached_property
