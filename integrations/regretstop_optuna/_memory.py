@@ -26,8 +26,6 @@ class Memory:
         models: For whoever asks about a study whose sampler lends none.
         rows: What this process computed, by rule: to be in the stored history.
         unsaved: Decisions, by rule, that could not be stored.
-        warned: Of which kinds of obstacles people were warned.
-        changes: Since which trials people were told that the space is another.
         told: Up to which moment people were told where the study stands, by rule.
         given: The distributions that the objective gave for parameters which were sampled independently, by name.
         has_warned: Whether a failed write was reported.
@@ -42,11 +40,17 @@ class Memory:
         self._digest = Digest()
         self.rows: dict[str, list[Row]] = {}
         self.unsaved: dict[str, Mapping[str, Any]] = {}
-        self.warned: set[str] = set()
-        self.changes: set[int] = set()
+        self._said: set[str] = set()
         self.told: dict[str, int] = {}
         self.given: dict[str, BaseDistribution] = {}
         self.has_warned = False
+
+    def is_news(self, kind: str) -> bool:
+        """Return whether people were not told of this yet, a kind of obstacle or a change; from now on they were."""
+        with self.lock:
+            is_new = kind not in self._said
+            self._said.add(kind)
+        return is_new
 
     def view(self, study: Study) -> View:
         """Return what the study's trials say now; those that were known are not read again."""

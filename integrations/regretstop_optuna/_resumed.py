@@ -32,7 +32,7 @@ def last_change(trials: Sequence[Seen], unexplained: Set[str], infer: Infer) -> 
     """Return the number of the trial since which the space is another, and that space.
 
     None if no change explains the trials: before it they have to make a space, or have been changed likewise; and no
-    parameter that both have may tell them apart, or it could be what decides.
+    threshold of a parameter that both have may tell them apart, or that could be what decides.
 
     Args:
         trials: In order of number.

@@ -9,7 +9,7 @@ from regretstop.rules import Epsilon, resolve_rule
 from regretstop_optuna import _attributes as attributes
 from regretstop_optuna._certify import certify
 from regretstop_optuna._logging import logger
-from regretstop_optuna._memory import Memory, memory_of
+from regretstop_optuna._memory import memory_of
 from regretstop_optuna._models import Models
 from regretstop_optuna._standing import standing
 from regretstop_optuna._storage import user_attributes
@@ -118,12 +118,14 @@ def decide(study: Study, rule: Rule, models: Models, trial: int | None = None) -
         return Decision(stored, is_standing=True)
     assessment = certify(study, view, rule, models)
     certificate = assessment.certificate
-    if view.since and rule.claims:
-        _tell_of_change(memory, view.since)
+    if view.since and rule.claims and memory.is_news(f"changed since {view.since}"):
+        # It is inferred, and people may know better.
+        logger.info(
+            f"The space of the study is another since trial {view.since}: bounds are about that one, and earlier trials "
+            "count where they have just its parameters."
+        )
     if assessment.kind is not None and rule.claims and not certificate.stop:
-        with memory.lock:
-            is_new = assessment.kind not in memory.warned
-            memory.warned.add(assessment.kind)
+        is_new = memory.is_news(assessment.kind)
         previous = attributes.latest_certificates(user_attributes(study)).get(certificate.asker)
         is_known = previous is not None and any(s.reason == assessment.obstacle for s in previous.certificate.said)
         if is_new and not is_known:
@@ -136,18 +138,6 @@ def decide(study: Study, rule: Rule, models: Models, trial: int | None = None) -
     elif assessment.obstacle is None:
         tell(study, memory, certificate)
     return Decision(certificate, is_standing=False)
-
-
-def _tell_of_change(memory: Memory, since: int) -> None:
-    """Say once that people changed the space: it is inferred, and they may know better."""
-    with memory.lock:
-        is_new = since not in memory.changes
-        memory.changes.add(since)
-    if is_new:
-        logger.info(
-            f"The space of the study is another since trial {since}: bounds are about that one, and earlier trials "
-            "count where they have its parameters."
-        )
 
 
 def models_of(study: Study) -> Models | None:

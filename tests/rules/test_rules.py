@@ -515,8 +515,8 @@ def test_bounds_rise_with_the_posterior_deviation(history: History, beta: Any, f
     one = UCBbr(1.0).assess(inflated(snapshot, first))
     other = UCBbr(1.0).assess(inflated(snapshot, first * factor))
     assert other.bound >= one.bound * (1 - 1e-6)
-    # A count at other hills is one at other places.
-    assert other.optimality_gap >= one.optimality_gap * (1 - 0.05)
+    # A count at other hills is one at other places, by which it may fall where it hardly rises.
+    assert other.optimality_gap >= one.optimality_gap * ((1 - 1e-6) if factor >= 1.2 else 0.95)
 
 
 @few
