@@ -121,8 +121,8 @@ def decide(study: Study, rule: Rule, models: Models, trial: int | None = None) -
     if view.since and rule.claims and memory.is_news(f"changed since {view.since}"):
         # It is inferred, and people may know better.
         logger.info(
-            f"The space of the study is another since trial {view.since}: bounds are about that one, and earlier trials "
-            "count where they have just its parameters."
+            f"The space of the study is another since trial {view.since}: bounds are about that one, and earlier "
+            "trials count where they have just its parameters."
         )
     if assessment.kind is not None and rule.claims and not certificate.stop:
         is_new = memory.is_news(assessment.kind)
